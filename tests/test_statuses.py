@@ -19,8 +19,8 @@ from support.answers import NOW, OUTCOMES, PAST, SOURCE, found, ok, zip_place
 from support.frames import enriched, partial, row
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.review import reviewed
-from svc_tools.frames.review_rows import DECIDING, review_codes
+from svc_tools.frames.review.codes import DECIDING, review_codes
+from svc_tools.frames.review.review import reviewed
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup import Outcome
 from svc_tools.lookup.cache import Cache
@@ -65,8 +65,8 @@ ONE_CODE = {
     ("excel/results.py", "code == 'several_rates'"),
     ("lookup/reviewing.py", "code == 'several_rates'"),
     ("lookup/reviewing.py", "'address_not_matched' in found.warnings"),
-    ("frames/review_rows.py", "code == 'place_input_mismatch'"),
-    ("frames/review_rows.py", "code != 'no_tax'"),
+    ("frames/review/codes.py", "code == 'place_input_mismatch'"),
+    ("frames/review/codes.py", "code != 'no_tax'"),
     ("frames/taxes/taxed_rows.py", "'freight_taxable_unknown' in review"),
     # where the tax finds the reason
     ("frames/taxes/tax.py", "Dict: freight_taxable_unknown over_cap partial_rate"),

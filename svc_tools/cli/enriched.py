@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.files.enriched_file import EnrichedFile
     from svc_tools.frames.files.result import FileRun
-    from svc_tools.frames.review import Review
+    from svc_tools.frames.review.review import Review
     from svc_tools.show.display import Table as ShownTable
     from svc_tools.tables.tabular import Table
 

@@ -18,9 +18,9 @@ from svc_tools.base.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports.report import write_workbook
-from svc_tools.frames.review import state_reason_table
-from svc_tools.frames.split import parts_sentence, parts_table
-from svc_tools.frames.summary import RATE_NOTE_SHORT, summarize
+from svc_tools.frames.review.review import state_reason_table
+from svc_tools.frames.review.split import parts_sentence, parts_table
+from svc_tools.frames.review.summary import RATE_NOTE_SHORT, summarize
 from svc_tools.show.codes import meaning_of
 from svc_tools.show.display import (
     number,
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from svc_sdk import Svc
-    from svc_tools.frames.aggregates import ConfidenceTax, Count, StateTotals
-    from svc_tools.frames.review import Review
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.review.aggregates import ConfidenceTax, Count, StateTotals
+    from svc_tools.frames.review.review import Review
+    from svc_tools.frames.review.summary import Summary
     from svc_tools.frames.values.money import Totals
     from svc_tools.show.display import Head
 

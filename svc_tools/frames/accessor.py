@@ -25,8 +25,8 @@ from svc_tools.frames.options import (
     takes,
 )
 from svc_tools.frames.plain import plain
-from svc_tools.frames.review import review
-from svc_tools.frames.split import split
+from svc_tools.frames.review.review import review
+from svc_tools.frames.review.split import split
 from svc_tools.frames.taxes.layouts import layout_of
 from svc_tools.frames.taxes.tax import TaxFailedError, add_tax
 from svc_tools.frames.values.odd_cells import Readable
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from svc_tools.frames.charting.plots import Plots
     from svc_tools.frames.lookup.freeze import Frozen
     from svc_tools.frames.orders.saved_layout import SalesLayout
-    from svc_tools.frames.review import Review
-    from svc_tools.frames.split import Split
+    from svc_tools.frames.review.review import Review
+    from svc_tools.frames.review.split import Split
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.plan import Plan
 

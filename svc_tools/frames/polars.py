@@ -25,7 +25,7 @@ from svc_tools.frames.options import (
     TaxOptions,
     takes,
 )
-from svc_tools.frames.review import REVIEW_COLUMNS
+from svc_tools.frames.review.review import REVIEW_COLUMNS
 from svc_tools.frames.taxes.tax import TaxFailedError
 from svc_tools.frames.values.arrow import frame_of
 from svc_tools.lookup.columns import LOOKED_UP, TAXES
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.review import Review, ReviewTotals
+    from svc_tools.frames.review.review import Review, ReviewTotals
     from svc_tools.lookup.plan import Plan
 
 

@@ -15,8 +15,8 @@ import ipywidgets
 
 from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
 from svc_tools.frames.lookup.columns import used_notes
-from svc_tools.frames.review import state_reason_table
-from svc_tools.frames.split import parts_sentence, parts_table
+from svc_tools.frames.review.review import state_reason_table
+from svc_tools.frames.review.split import parts_sentence, parts_table
 from svc_tools.lookup import STATUSES
 from svc_tools.show.codes import CODES, meaning_of, percent, urgency
 from svc_tools.show.display import (

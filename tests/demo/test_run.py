@@ -24,7 +24,7 @@ from svc_sdk import Svc
 from svc_tools import connect
 from svc_tools.demo import orders, render, run_demo
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.show.codes import OTHER_DATE
 from svc_tools.tables.states import STATES
 

@@ -15,7 +15,7 @@ from support.frames import found, half, line, looked_up, lost, money, taxed
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.breakdowns import BREAKDOWNS, ByMonth
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax
 from svc_tools.lookup.options import FileOptions, option_rows
 from svc_tools.tables.roles import ColumnMissing

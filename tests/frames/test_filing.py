@@ -25,7 +25,7 @@ from support.frames import (
 )
 
 from svc_tools.frames.lookup.results import encode
-from svc_tools.frames.summary import Resting
+from svc_tools.frames.review.summary import Resting
 
 MINNEAPOLIS = parts(
     "state 27 Minnesota 6875",

@@ -19,7 +19,7 @@ from support.frames import half, line, lost, row, tax_of, taxed, units
 from svc_tools.frames import enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.files.result import FileTotals
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.frames.taxes.not_due import NotDue
 from svc_tools.show.codes import NOT_DUE, codes_of
 

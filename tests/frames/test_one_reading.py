@@ -14,9 +14,9 @@ from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.options import AmountOptions, ExposureOptions, FileOptions
 from svc_tools.frames.reports.facts import facts_of
-from svc_tools.frames.review_rows import figures_of
+from svc_tools.frames.review.codes import figures_of
+from svc_tools.frames.review.summary import summarize
 from svc_tools.frames.sales.exposure import daily_sales, daily_sales_of_file
-from svc_tools.frames.summary import summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing
 

@@ -18,7 +18,7 @@ from svc_tools.frames import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.charting.rate_chart import strips_of
 from svc_tools.frames.charting.tile_map import short_dollars, tile_map
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.tables.states import STATES
 
 MIXED = (

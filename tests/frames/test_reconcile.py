@@ -16,7 +16,7 @@ from support.frames import DELAWARE, SEATTLE, half, line, looked_up, lost, parts
 
 from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
-from svc_tools.frames.summary import Resting
+from svc_tools.frames.review.summary import Resting
 from svc_tools.show.codes import codes_of
 from svc_tools.tables.text_dtype import text_dtype
 

@@ -17,7 +17,7 @@ from support.shops import COLUMNS, columns_of
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports import page as report_page
-from svc_tools.frames.summary import RATE_NOTES, summarize
+from svc_tools.frames.review.summary import RATE_NOTES, summarize
 from svc_tools.tables.text_dtype import text_dtype
 
 VOID = {"meta", "br"}

@@ -23,7 +23,7 @@ from support.frames import (
 )
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.review import REVIEW_COLUMNS, ReviewCounts, reviewed
+from svc_tools.frames.review.review import REVIEW_COLUMNS, ReviewCounts, reviewed
 from svc_tools.frames.taxes.taxed_rows import goods_of, goods_of_tax
 from svc_tools.show.codes import CODES, codes_of, lookup_page, what_to_do
 from svc_tools.tables.text_dtype import text_dtype

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.frames import half, line, looked_up, lost, money, taxed
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.show.display import NOTHING
 
 DOUBTED = line(needs_review=True, lookup_review_reason="low_confidence")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from support.frames import enriched, partial, row
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.aggregates import ConfidenceTax, Count, Failure, Source
-from svc_tools.frames.split import Part
-from svc_tools.frames.summary import Resting
-from svc_tools.frames.summary import summarize as summarized
+from svc_tools.frames.review.aggregates import ConfidenceTax, Count, Failure, Source
+from svc_tools.frames.review.split import Part
+from svc_tools.frames.review.summary import Resting
+from svc_tools.frames.review.summary import summarize as summarized
 from svc_tools.frames.taxes.taxed_rows import goods_of
 
 

@@ -23,7 +23,7 @@ from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.reports.xlsx import Column, open_book, serial
-from svc_tools.frames.summary import RATE_NOTES
+from svc_tools.frames.review.summary import RATE_NOTES
 from svc_tools.lookup.columns import ADDED_COLUMNS
 from svc_tools.tables.csv_files import FileError
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import openpyxl
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.show.codes import CODES
 from svc_tools.show.display import NOTHING, capital
 

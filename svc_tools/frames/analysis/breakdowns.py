@@ -15,7 +15,7 @@ import pandas as pd
 
 from svc_tools.frames.analysis.periods import periods_of
 from svc_tools.frames.lookup.row_states import states_of
-from svc_tools.frames.review_rows import review_codes
+from svc_tools.frames.review.codes import review_codes
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.frames.values.arrow import Coded, combined, text_column
 from svc_tools.frames.values.money import SumsBy, dollars, money_column

@@ -18,8 +18,8 @@ from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.analysis.periods import periods_of, undated
 from svc_tools.frames.lookup.results import decode
 from svc_tools.frames.lookup.row_states import states_of
-from svc_tools.frames.review_rows import review_codes
-from svc_tools.frames.summary import RestsOn, rests_on
+from svc_tools.frames.review.codes import review_codes
+from svc_tools.frames.review.summary import RestsOn, rests_on
 from svc_tools.frames.taxes.invoices import shared_out
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,

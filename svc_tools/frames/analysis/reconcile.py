@@ -23,7 +23,7 @@ from svc_tools.frames.analysis.comparison import (
 )
 from svc_tools.frames.analysis.periods import periods_of, undated
 from svc_tools.frames.lookup.row_states import states_of
-from svc_tools.frames.summary import RestsOn, rests_on
+from svc_tools.frames.review.summary import RestsOn, rests_on
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     column_of,

@@ -8,7 +8,7 @@ from svc_tools.base.extras import require
 from svc_tools.frames.added.enriched import TAX_FIRST, Enriched
 from svc_tools.frames.charting.tile_map import draw_tile_map
 from svc_tools.frames.lookup.row_states import known_states
-from svc_tools.frames.summary import source_sentence, sources_of, summarize
+from svc_tools.frames.review.summary import source_sentence, sources_of, summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svc_tools.frames.summary import RATE_NOTE_SHORT, source_sentence
+from svc_tools.frames.review.summary import RATE_NOTE_SHORT, source_sentence
 from svc_tools.show.codes import SURE
 from svc_tools.show.display import exact_dollars
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from svc_tools.frames.charting.chart_page import SvcFigure
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.review.summary import Summary
     from svc_tools.frames.values.money import Totals
 
 _GRID = """

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.aggregates import (
+from svc_tools.frames.review.aggregates import (
     FREQUENT,
     Complete,
     Reasons,
@@ -20,9 +20,9 @@ from svc_tools.frames.aggregates import (
     Warned,
     is_usable,
 )
-from svc_tools.frames.review import ReviewCounts, state_reason_table
-from svc_tools.frames.review_rows import DECIDING, review_codes
-from svc_tools.frames.split import GROUPS, PartSums, parts_sentence, parts_table
+from svc_tools.frames.review.codes import DECIDING, review_codes
+from svc_tools.frames.review.review import ReviewCounts, state_reason_table
+from svc_tools.frames.review.split import GROUPS, PartSums, parts_sentence, parts_table
 from svc_tools.frames.taxes.not_due import NotDueSums, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax
 from svc_tools.frames.values.money import dollars
@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
-    from svc_tools.frames.aggregates import Aggregate
     from svc_tools.frames.analysis.breakdowns import Breakdown
-    from svc_tools.frames.review import RankedRows
-    from svc_tools.frames.split import Part
+    from svc_tools.frames.review.aggregates import Aggregate
+    from svc_tools.frames.review.review import RankedRows
+    from svc_tools.frames.review.split import Part
     from svc_tools.frames.taxes.not_due import NotDue
     from svc_tools.frames.values.arrow import Coded
     from svc_tools.show.display import Head

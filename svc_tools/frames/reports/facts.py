@@ -10,8 +10,8 @@ import pandas as pd
 
 from svc_tools.frames.added.names import require_columns
 from svc_tools.frames.lookup.row_states import inputs_of, places_of, states_of
-from svc_tools.frames.review import reviewed
-from svc_tools.frames.summary import Summary, notes_under, summarize
+from svc_tools.frames.review.review import reviewed
+from svc_tools.frames.review.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.frames.values.arrow import coded, first_column
 from svc_tools.frames.values.money import dollars, sums_by
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.review import Review, Reviewed
+    from svc_tools.frames.review.review import Review, Reviewed
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 

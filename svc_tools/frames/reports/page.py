@@ -23,7 +23,7 @@ from svc_tools.frames.charting.tile_map import (
 from svc_tools.frames.reports.columns import Choice, ReportColumns, without_quotes
 from svc_tools.frames.reports.facts import facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
-from svc_tools.frames.split import parts_table
+from svc_tools.frames.review.split import parts_table
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.show.codes import meaning_of
 from svc_tools.show.display import (
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.aggregates import Count
     from svc_tools.frames.charting.tile_map import Tile
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Column as SheetColumn
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.review.aggregates import Count
+    from svc_tools.frames.review.summary import Summary
     from svc_tools.frames.taxes.taxed_rows import Goods
     from svc_tools.show.display import Column, Head
 

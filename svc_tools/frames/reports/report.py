@@ -21,7 +21,7 @@ from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import stake_sentence
 from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
-from svc_tools.frames.split import dollars_known
+from svc_tools.frames.review.split import dollars_known
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.frames.values.money import money
 from svc_tools.show import display
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.aggregates import Count
     from svc_tools.frames.reports.columns import ReportColumns
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Book, Sheet
-    from svc_tools.frames.review import StateReason
-    from svc_tools.frames.split import Part
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.review.aggregates import Count
+    from svc_tools.frames.review.review import StateReason
+    from svc_tools.frames.review.split import Part
+    from svc_tools.frames.review.summary import Summary
     from svc_tools.frames.taxes.taxed_rows import Goods
     from svc_tools.frames.values.money import Totals
     from svc_tools.show.display import Head

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_tools.frames.lookup.row_states import states_of
-from svc_tools.frames.review_rows import taxed_up
+from svc_tools.frames.review.codes import taxed_up
 from svc_tools.frames.taxes.not_due import not_due_reasons
 from svc_tools.frames.values.money import sums_by
 

@@ -16,7 +16,7 @@ import pandas as pd
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.comparison import without_added
 from svc_tools.frames.lookup.row_states import places_of, states_of
-from svc_tools.frames.review_rows import (
+from svc_tools.frames.review.codes import (
     BASES,
     BASIS_CODES,
     figures_of,
@@ -27,12 +27,12 @@ from svc_tools.frames.review_rows import (
     unmatched_rows,
     why_review,
 )
+from svc_tools.frames.review.untaxed_states import UntaxedStates
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     goods_of,
 )
-from svc_tools.frames.untaxed_states import UntaxedStates
 from svc_tools.frames.values.arrow import MONEY, Coded, combined, decimals, recoded, text_column
 from svc_tools.frames.values.money import Money, dollars, dollars_by, money_column, sums_by
 from svc_tools.frames.values.tables import plain_fields, plain_rows, table_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.aggregates import (
+from svc_tools.frames.review.aggregates import (
     Confidences,
     Reasons,
     Sources,
@@ -21,8 +21,8 @@ from svc_tools.frames.aggregates import (
     Warned,
     is_rated,
 )
-from svc_tools.frames.review import reviewed
-from svc_tools.frames.split import parts_of
+from svc_tools.frames.review.review import reviewed
+from svc_tools.frames.review.split import parts_of
 from svc_tools.frames.taxes.taxed_rows import due_of, goods_of
 from svc_tools.frames.values.money import dollars
 from svc_tools.show.codes import OTHER_DATE
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.aggregates import (
+    from svc_tools.frames.review.aggregates import (
         Aggregate,
         ConfidenceTax,
         Count,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
         Source,
         StateTotals,
     )
-    from svc_tools.frames.review import Review
-    from svc_tools.frames.split import Part
+    from svc_tools.frames.review.review import Review
+    from svc_tools.frames.review.split import Part
     from svc_tools.frames.taxes.taxed_rows import Goods
     from svc_tools.frames.values.money import Totals
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from svc_tools.frames.added.enriched import Enriched, fact
-from svc_tools.frames.review_rows import review_codes
+from svc_tools.frames.review.codes import review_codes
 from svc_tools.frames.taxes.not_due import not_due_of, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.frames.values.arrow import Coded, combined

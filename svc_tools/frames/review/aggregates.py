@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from svc_tools.frames.lookup.row_states import states_of
-from svc_tools.frames.review_rows import warnings_counted
+from svc_tools.frames.review.codes import warnings_counted
 from svc_tools.frames.taxes.not_due import not_due_reasons
 from svc_tools.frames.taxes.taxed_rows import shipping_of
 from svc_tools.frames.values.arrow import Coded, combined
