@@ -131,7 +131,7 @@ def install_command(extra: str) -> str:
     In double quotes, which every shell reads. A package index is only named where the package was
     installed from one: a clone or a wheel need not be on any.
     """
-    folder = Path(__file__).parents[1]
+    folder = Path(__file__).parents[2]
     with suppress(OSError, UnicodeDecodeError):
         if f'name = "{_PROJECT}"' in (folder / "pyproject.toml").read_text(encoding="utf-8"):
             return f'pip install -e "{folder}[{extra}]"'

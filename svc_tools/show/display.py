@@ -161,7 +161,7 @@ def table_html(table: Table) -> str:
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401 - as Jinja2
-    """A template of `svc_tools/templates` with its values, all of them escaped."""
+    """A template of `svc_tools/show/templates` with its values, all of them escaped."""
     return _environment().get_template(template).render(no_formulas=_NO_FORMULAS, **values)
 
 
@@ -170,7 +170,7 @@ def _environment() -> Environment:
     with needs("Showing HTML", "bulk"):
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - see the top
     return Environment(
-        loader=PackageLoader("svc_tools"),
+        loader=PackageLoader("svc_tools.show"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_for_html,

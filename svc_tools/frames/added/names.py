@@ -376,3 +376,22 @@ def without_tax(
         _refuse_between(frame, prefix, taken)
         raise ColumnTaken(taken, _free_prefix(frame), of_tax=True)
     return rest
+
+
+def without_added(frame: pd.DataFrame, names: Sequence[str], what: str) -> pd.DataFrame:
+    """The frame without the columns that an earlier result of this kind added.
+
+    Args:
+        frame: the rows.
+        names: the columns that the result adds.
+        what: the result, for the message: "a review".
+
+    Raises:
+        ValueError: only some of the names are present, so they are the user's.
+    """
+    present = [name for name in names if name in frame.columns]
+    if len(present) == len(names):
+        return frame.drop(columns=list(names))
+    if present:
+        raise ValueError(f"the frame has a column {present[0]!r}, which {what} adds; rename it")
+    return frame

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from decimal import Decimal
 
-    import pandas as pd
 
 CLASSES = ("over", "under", "within", "not_due", "no_expectation", "no_collected")
 """The classes of rows: each row has exactly one.
@@ -255,22 +254,3 @@ def _from_gross(row: Evidence, small: np.ndarray) -> np.ndarray:
     within = np.abs(collected * gross - base * row.rate) < gross
     holds: np.ndarray = small & within & (base != 0)
     return holds
-
-
-def without_added(frame: pd.DataFrame, names: Sequence[str], what: str) -> pd.DataFrame:
-    """The frame without the columns that an earlier result of this kind added.
-
-    Args:
-        frame: the rows.
-        names: the columns that the result adds.
-        what: the result, for the message: "a review".
-
-    Raises:
-        ValueError: only some of the names are present, so they are the user's.
-    """
-    present = [name for name in names if name in frame.columns]
-    if len(present) == len(names):
-        return frame.drop(columns=list(names))
-    if present:
-        raise ValueError(f"the frame has a column {present[0]!r}, which {what} adds; rename it")
-    return frame

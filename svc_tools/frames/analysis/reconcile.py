@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.names import require_columns, require_one, without_added
 from svc_tools.frames.analysis.comparison import (
     CLASSES,
     Compared,
@@ -19,7 +19,6 @@ from svc_tools.frames.analysis.comparison import (
     proved_reasons,
     sum_columns,
     sums_of,
-    without_added,
 )
 from svc_tools.frames.analysis.periods import periods_of, undated
 from svc_tools.frames.lookup.row_states import states_of

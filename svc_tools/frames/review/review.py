@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.analysis.comparison import without_added
+from svc_tools.frames.added.names import without_added
 from svc_tools.frames.lookup.row_states import places_of, states_of
 from svc_tools.frames.review.codes import (
     BASES,

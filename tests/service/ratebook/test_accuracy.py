@@ -16,8 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from svc_tools.cli.known_rates import read_rates
 from svc_tools.service.ratebook import Query, resolve
-from svc_tools.service.ratebook.accuracy import compare, read_rates, summary, tally
+from svc_tools.service.ratebook.accuracy import compare, summary, tally
 
 TODAY = date(2026, 8, 1)
 DAY = date(2026, 5, 1)

@@ -32,12 +32,8 @@ from svc_tools.service.ratebook.imports.database import (
     open_own_book,
     remove_editions,
 )
-from svc_tools.service.ratebook.imports.importer import (
-    FORMS,
-    import_files,
-    recognise,
-    recognise_text,
-)
+from svc_tools.service.ratebook.imports.forms import FORMS, recognise, recognise_text
+from svc_tools.service.ratebook.imports.importer import import_files
 from svc_tools.service.ratebook.imports.overlay import own_tables
 from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused
 from svc_tools.service.ratebook.imports.states import STATE_FILES
