@@ -33,7 +33,7 @@ from svc_tools.tables.dates import (
     read_one,
     time_zone,
 )
-from svc_tools.tables.places import Cells, question
+from svc_tools.tables.places import Cells, place_query
 from svc_tools.tables.roles import DatesAmbiguous
 
 CHICAGO = ZoneInfo("America/Chicago")
@@ -356,7 +356,7 @@ def test_so_are_reasons_about_places(role, cells):
     if role != "country":
         known = {"lat": {"lng": -97.0}, "as_of": {"zip": "78701"}, "address": {"state": "TX"}}
         place = known.get(role, {})
-    found = [question(Cells(**{**place, role: cell}), dated=False) for cell in cells]
+    found = [place_query(Cells(**{**place, role: cell}), dated=False) for cell in cells]
     assert len({one.reason for one in found}) == 2
     (alike,) = counted_alike((one.status, one.reason, 1) for one in found)
     assert alike[2] == 2

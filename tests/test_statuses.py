@@ -19,7 +19,7 @@ from support.answers import NOW, OUTCOMES, PAST, SOURCE, found, ok, zip_place
 from support.frames import enriched, partial, row
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.review.codes import DECIDING, review_codes
+from svc_tools.frames.review.codes import DECIDING_COLUMNS, review_codes
 from svc_tools.frames.review.review import reviewed
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup import Outcome
@@ -325,7 +325,7 @@ def in_dollars(units):
 
 def test_what_decides_of_a_file_is_all_that_is_read_of_it():
     frame = enriched(*map(with_facts, sorted(REVIEWED)), partial(), row(rate=None))
-    few = frame[[name for name in frame.columns if name in DECIDING]]
+    few = frame[[name for name in frame.columns if name in DECIDING_COLUMNS]]
     expected, found_in_few = (review_codes(Enriched(one)) for one in (frame, few))
     assert found_in_few.values == expected.values
     assert found_in_few.codes.tolist() == expected.codes.tolist()

@@ -83,7 +83,7 @@ _TEXTS = tuple(
 _ENDS = ("lowest_combined_rate", "highest_combined_rate")
 """The fields of a warning with the ends of the rates that a place may have."""
 _BREAKS = re.compile(r"\s+")
-Text = TypeVar("Text", str, str | None)
+_Text = TypeVar("_Text", str, str | None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,7 +515,7 @@ def _sentence(text: str) -> str:
     return _BREAKS.sub(" ", _clean(text))
 
 
-def _clean(text: Text) -> Text:
+def _clean(text: _Text) -> _Text:
     """The text, with a question mark for half a character: JSON can hold it, and no file can."""
     if text is None or text.isascii():
         return text
