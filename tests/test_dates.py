@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED, read_column
 
 import svc_tools
-from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.lookup.troubles import counted_alike
 from svc_tools.tables.dates import (
     FORMATS,
     ZONES,

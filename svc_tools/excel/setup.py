@@ -40,7 +40,7 @@ from svc_tools.config import (
 from svc_tools.excel import company, settings
 from svc_tools.excel.workbook import XLWINGS
 from svc_tools.lookup.key_check import check_key
-from svc_tools.lookup.outcomes import explained, is_foreign
+from svc_tools.lookup.troubles import explained, is_foreign
 from svc_tools.show.display import from_template
 
 if TYPE_CHECKING:

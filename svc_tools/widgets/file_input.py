@@ -23,7 +23,7 @@ from svc_tools.lookup.options import (
     names_in,
     option_rows,
 )
-from svc_tools.lookup.outcomes import Trouble
+from svc_tools.lookup.troubles import Trouble
 from svc_tools.show.display import capital, counted, plain
 from svc_tools.tables.countries import country_in_name
 from svc_tools.tables.csv_files import FileError

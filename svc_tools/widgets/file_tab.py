@@ -34,8 +34,9 @@ from svc_tools.lookup.options import (
     flag_of,
     option_rows,
 )
-from svc_tools.lookup.outcomes import STOPPED, Trouble
+from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.lookup.plan import MANY_LOOKUPS
+from svc_tools.lookup.troubles import Trouble
 from svc_tools.show.display import capital, counted
 from svc_tools.tables.roles import ColumnAmbiguous
 from svc_tools.widgets.file_input import (

@@ -12,7 +12,7 @@ import traitlets
 from svc_sdk import SvcError
 from svc_tools import config
 from svc_tools.lookup.key_check import check_key, field_at_fault
-from svc_tools.lookup.outcomes import explained
+from svc_tools.lookup.troubles import explained
 from svc_tools.show.display import capital, the_service
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.lookup_tab import LookupTab

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError
-from svc_tools.lookup.outcomes import Trouble, explained, one_line
+from svc_tools.lookup.troubles import Trouble, explained, one_line
 from svc_tools.show import display
 from svc_tools.tables.dates import FORMATS, ZONES
 

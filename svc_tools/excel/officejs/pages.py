@@ -28,7 +28,7 @@ from svc_tools.excel.desk import PATIENCE, PER_PLACE
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.lookup.key_check import check_key, field_at_fault
-from svc_tools.lookup.outcomes import Trouble, explained
+from svc_tools.lookup.troubles import Trouble, explained
 from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE
 from svc_tools.show.codes import codes_of, meaning_of

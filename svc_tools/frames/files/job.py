@@ -71,7 +71,8 @@ from svc_tools.frames.taxes.layouts import layout_by, of_tax_for_layout
 from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
 from svc_tools.frames.values.arrow import MONEY, texts_of_formulas
 from svc_tools.frames.values.odd_cells import rows_of
-from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, counted_alike
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED
+from svc_tools.lookup.troubles import counted_alike
 from svc_tools.tables.csv_files import FileError
 from svc_tools.tables.roles import NoUsableRows
 from svc_tools.tables.statuses import Meaning

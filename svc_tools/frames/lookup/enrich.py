@@ -39,8 +39,8 @@ from svc_tools.frames.orders.orders import Orders
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
-from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.lookup.plan import Plan
+from svc_tools.lookup.troubles import counted_alike
 from svc_tools.show.codes import unknown_warnings
 from svc_tools.show.display import unknown_warnings_sentence
 from svc_tools.show.meters import Bar, say

@@ -21,7 +21,7 @@ from svc_tools.frames.taxes.taxed_rows import shipping_of
 from svc_tools.frames.values.arrow import Coded, combined
 from svc_tools.frames.values.money import Money, SumsBy, Totals, dollars
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.lookup.troubles import counted_alike
 from svc_tools.show.codes import CONFIDENCES, unknown_warnings
 from svc_tools.tables.statuses import Meaning, Status
 
