@@ -7,6 +7,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import grimp
+import pytest
+
+from scripts.draw_rooms import pictures
 
 ROOT = Path(__file__).parents[1]
 STAR_IMPORTS = {f"svc_tools/excel/com/{name}.py" for name in ("macros", "nexus", "udfs")}
@@ -116,3 +119,9 @@ def test_a_public_name_has_one_meaning():
     }
     assert shared == SHARED_NAMES
     assert len(SHARED_NAMES) <= 35
+
+
+@pytest.mark.parametrize(("name", "picture"), pictures().items())
+def test_the_pictures_of_the_rooms_show_the_imports(name, picture):
+    """Where this fails: `python -m scripts.draw_rooms`."""
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == picture
