@@ -17,7 +17,6 @@ import zipfile
 import pytest
 from hypothesis import settings
 from support.command import COMMANDS
-from support.examples import examples
 from support.faults import KEY, serving
 from support.secrets import TYPED_KEY, files_with
 from support.serving import serving_service
@@ -35,7 +34,7 @@ for _name in ("SIGHUP", "SIGTERM", "SIGQUIT"):
         signal.signal(_number, lambda *_: None)
 
 # how long an example takes says how busy the machine is
-settings.register_profile("unhurried", deadline=None, max_examples=examples(100))
+settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
 

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED, read_column
-from support.examples import examples
 
 import svc_tools
 from svc_tools.lookup.troubles import counted_alike
@@ -172,7 +171,7 @@ def outcome(parts):
     return in_words(found), style.note, style.settled()
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=300)
 @given(COLUMNS, st.data())
 def test_any_parts_of_a_column_are_read_as_the_whole_of_it(cells, data):
     cuts = data.draw(st.lists(st.integers(0, len(cells)), max_size=4).map(sorted))

@@ -20,7 +20,6 @@ import pytest
 from distributed import Client, LocalCluster
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 from support.faults import KEY
 from support.frames import timeless
 from support.systems import posix
@@ -251,7 +250,7 @@ CELLS = st.sampled_from(
 
 
 @pytest.mark.filterwarnings("ignore:No row can be used")
-@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS), max_size=30),
     cuts=st.lists(st.integers(0, 30), max_size=4),

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 
 import svc_tools
 from svc_tools.frames import exposure_of_file
@@ -287,7 +286,7 @@ ROWS = st.lists(
 FORMS = st.sampled_from(["text", "float", "decimal", "arrow"])
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 @given(ROWS, FORMS, st.integers(1, 9))
 def test_daily_totals_are_those_of_a_loop(rows, form, size):
     frame = pd.DataFrame(rows, columns=["state", "date", "channel", "amount", "order_id"])

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 from support.frames import (
     ATLANTA,
     SEATTLE,
@@ -311,7 +310,7 @@ def frames(draw):
 
 
 @given(frames())
-@settings(max_examples=examples(30))
+@settings(max_examples=30)
 def test_the_return_ties_to_its_lines_whatever_they_are(frame):
     made = frame.svc.filing("GA")
     made.check()
@@ -330,7 +329,7 @@ def test_the_return_ties_to_its_lines_whatever_they_are(frame):
     st.integers(-(10**9), 10**9),
     st.sampled_from(["half_up", "half_even", "up", "down"]),
 )
-@settings(max_examples=examples(30))
+@settings(max_examples=30)
 def test_each_share_is_the_product_less_or_more_than_a_cent(shape, cents, rounding):
     frame = taxed(
         [line(components=shape)], [Decimal(cents).scaleb(-2)], terms={"rounding": rounding}

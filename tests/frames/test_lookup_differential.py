@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 from support.faults import answer, serving
 from support.frames import queries_of
 
@@ -127,9 +126,7 @@ def same(client, frame, result, grain, prefix=""):
 
 
 _FOR = settings(
-    max_examples=examples(50),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    deadline=None,
+    max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 
 from svc_tools.frames.orders.order_numbers import (
     OrderColumns,
@@ -267,7 +266,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.integers(1, 8))
-@settings(max_examples=examples(80))
+@settings(max_examples=80)
 def test_codes_and_hashes_say_the_same_in_every_slice(rows, size):
     frame = pd.DataFrame(rows, columns=["Order ID", "Date", "State"], dtype=object)
     columns = OrderColumns("Order ID", "Date", ("State",))
@@ -287,7 +286,7 @@ def test_codes_and_hashes_say_the_same_in_every_slice(rows, size):
 
 
 @given(ROWS, st.randoms(use_true_random=False))
-@settings(max_examples=examples(50))
+@settings(max_examples=50)
 def test_the_order_of_whole_rows_does_not_matter(rows, random):
     whole = [row for row in rows if None not in row]
     shuffled = random.sample(range(len(whole)), len(whole))

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from support.examples import examples
 
 import svc_tools
 from svc_tools.frames import LookupFailedError, SvcAccessor, TaxFailedError
@@ -74,9 +73,7 @@ def rated(orders, embedded):
 
 
 @settings(
-    max_examples=examples(15),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(rows=ROWS, forms=st.fixed_dictionaries({k: st.sampled_from(v) for k, v in FORMS.items()}))
 def test_every_result_is_that_of_pandas_converted(embedded, rows, forms):

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 from support.order_figures import OrderFigures, residuals
 from support.sales_files import dollars, sales_file
 
@@ -897,7 +896,7 @@ def weighed(sales, frame=None) -> Verdict:
 class TestShops:
     """Files of shops of which the right figures are known."""
 
-    @settings(max_examples=examples(120))
+    @settings(max_examples=120)
     @given(SEEDS)
     @example(69)
     @example(31_869)
@@ -917,7 +916,7 @@ class TestShops:
         if verdict.sums.tax:
             assert found.tax[use].tolist() == sales.tax[use].tolist(), sales.choices
 
-    @settings(max_examples=examples(25))
+    @settings(max_examples=25)
     @given(SEEDS)
     def test_an_ordinary_file_is_decided(self, seed) -> None:
         plain = {"discount": "column", "tax": "added", "delivery": "added", "tip": "none"}
@@ -930,7 +929,7 @@ class TestShops:
             assert verdict.sums is not None
             assert verdict.sums.witness == "sum"
 
-    @settings(max_examples=examples(100))
+    @settings(max_examples=100)
     @given(SEEDS)
     @example(121640)
     @example(411)
@@ -963,7 +962,7 @@ class TestShops:
 class TestInvariance:
     """What must not change the reading."""
 
-    @settings(max_examples=examples(30))
+    @settings(max_examples=30)
     @given(SEEDS)
     def test_shuffled_rows_and_further_columns(self, seed) -> None:
         sales = sales_file(seed)
@@ -979,7 +978,7 @@ class TestInvariance:
         assert after.doubts == before.doubts
         assert np.array_equal(after.to_check, before.to_check[mixed])
 
-    @settings(max_examples=examples(25))
+    @settings(max_examples=25)
     @given(SEEDS, st.sampled_from(["float", "decimal", "category", "arrow", "object"]))
     def test_other_dtypes(self, seed, kind) -> None:
         sales = sales_file(seed)
@@ -993,7 +992,7 @@ class TestInvariance:
         assert after.doubts == before.doubts
         assert np.array_equal(after.to_check, before.to_check)
 
-    @settings(max_examples=examples(6))
+    @settings(max_examples=6)
     @given(SEEDS, st.integers(1, 40))
     def test_chunks_give_the_figures_of_the_whole(self, seed, size) -> None:
         sales = sales_file(seed, tax="added", total=True, lines="repeated", pieces="some")

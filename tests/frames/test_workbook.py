@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl.utils.datetime import from_excel
-from support.examples import examples
 from support.frames import enriched, partial, row
 from support.tools import convert
 
@@ -176,7 +175,7 @@ def test_review_lists_the_doubtful_rows_with_what_the_tax_may_be(written):
         max_size=12,
     )
 )
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_the_sheet_review_holds_the_rows_of_the_review_in_its_order(tmp_path_factory, drawn):
     kinds = {
         "ok": row,
@@ -305,7 +304,7 @@ def test_a_value_that_a_sheet_cannot_hold_is_text_and_nothing_is_nothing(written
     assert table(written(frame)["Lines"])[0]["note"].value == stored
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 @given(st.lists(st.decimals("-1e8", "1e8", places=5), min_size=1, max_size=20))
 def test_decimals_have_their_own_digits_in_the_file(numbers):
     file = io.BytesIO()
@@ -315,7 +314,7 @@ def test_decimals_have_their_own_digits_in_the_file(numbers):
     assert [Decimal(str(cell.value)) for cell in sheet["A"][1:]] == numbers
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=50)
 @given(
     st.lists(
         st.one_of(st.text(), st.integers(-(10**17), 10**17), st.booleans(), st.none()),

@@ -29,7 +29,6 @@ from support.boundary_files import (
     imported,
     line,
 )
-from support.examples import examples
 from support.systems import posix
 
 import svc_tools
@@ -199,7 +198,7 @@ def places(draw):
 
 
 @pytest.mark.timeout(240)  # hundreds of requests on a busy machine
-@settings(max_examples=examples(250), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(place=places(), day=st.dates(FIRST, LAST), detail=st.booleans(), data=st.data())
 @example(place=Place("T/X", "zip", zip="78701"), day=LAST, detail=False, data=None)
 @example(place=Place("..", "zip", zip="78701"), day=LAST, detail=False, data=None)

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 
 from svc_tools.nexus import Threshold, Thresholds, exposure
 
@@ -261,7 +260,7 @@ def check(states, as_of):
         assert one["below_all"] is by_hand.below
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(st.data(), st.sampled_from(AS_OF))
 def test_every_figure_is_that_of_adding_up_by_hand(data, as_of):
     check({state: data.draw(a_state(as_of, state)) for state in ("NY", "TX")}, as_of)
@@ -300,7 +299,7 @@ def test_refunds_and_sales_of_long_ago(period, months, sales, logic, transaction
     check({"TX": (row, made)}, AS_OF[0])
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=40)
 @given(st.data(), st.sampled_from(AS_OF))
 def test_what_is_not_known_is_never_below(data, as_of):
     row, sales = data.draw(a_state(as_of, "TX"))

@@ -12,7 +12,6 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, statuses
 from support.systems import homes, posix
 
@@ -60,7 +59,7 @@ events = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=30)
 @given(added=st.lists(events, max_size=4), cut=st.integers(1, 60))
 def test_what_is_added_is_read_and_a_torn_last_line_is_left_out(tmp_path_factory, added, cut):
     path = tmp_path_factory.mktemp("journal") / "one.jsonl"
@@ -81,7 +80,7 @@ def test_what_is_added_is_read_and_a_torn_last_line_is_left_out(tmp_path_factory
     assert len(read_journal(path).events) == len(lines)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_change_of_a_byte_is_noticed(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("journal") / "one.jsonl"

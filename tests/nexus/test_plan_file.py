@@ -15,7 +15,6 @@ import openpyxl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 from support.tools import soffice
 
 from svc_tools.nexus import NEXUS_TYPES, PlanError, make_plan, read_plan, read_register
@@ -375,7 +374,7 @@ records = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=60)
 @given(st.lists(records, min_size=1, max_size=4), st.sampled_from(",;\t"))
 def test_any_register_survives_the_file(rows, separator):
     plan = make_plan(rows, as_of=DAY).tick(1)

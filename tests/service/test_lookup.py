@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.command import svc_tools
-from support.examples import examples
 
 from svc_tools.service import rates
 from svc_tools.service.params import LookupParams, field_schemas, read_lookup
@@ -169,7 +168,7 @@ def test_a_period_is_the_first_day_of_its_quarter(day):
     assert day - start < timedelta(days=92)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     st.sampled_from(
         [("TX", {"zip": "78701"}), ("WA", {"zip": "98101"}), ("WI", {"location": "Milwaukee"})]

@@ -11,7 +11,6 @@ from functools import lru_cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.examples import examples
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.gazetteer import PlaceNames, place_names
@@ -75,7 +74,7 @@ def check_rates(row):
     assert sum(map(Decimal, parts)) == Decimal(row["combined_rate"])
 
 
-@settings(max_examples=examples(250))
+@settings(max_examples=250)
 @given(queries())
 def test_a_refusal_says_why_and_an_answer_adds_up(query):
     try:
