@@ -299,9 +299,12 @@ def end_with(code):
     """End as Python does, less taking apart everything that is loaded."""
     threading._shutdown()
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):
-            stream.flush()
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = 120
+        sys.stderr.write(f"Exception ignored in: {sys.stdout!r}\n{error!r}\n")
+    sys.stderr.flush()
     if code == -signal.SIGINT:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
