@@ -31,6 +31,7 @@ from pathlib import Path
 LIBRARIES = (
     *("aiohttp", "httpx", "numpy", "openpyxl", "pandas", "pyarrow", "pyarrow.csv"),
     *("sqlalchemy", "tqdm", "uvicorn.lifespan.on", "uvicorn.loops.auto", "xlsxwriter"),
+    *("uvicorn.lifespan.off", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl"),
     *("anyio._backends._asyncio", "h11", "httpcore", "pydantic.v1", "uvloop"),
     *("svc_tools.cli.app", "svc_tools.cli.enrich", "svc_tools.frames.files.job"),
     *("svc_tools.lookup.cache", "svc_tools.lookup.many", "svc_tools.service.serving"),
@@ -40,7 +41,8 @@ LIBRARIES = (
     *("svc_tools.cli.lookup", "svc_tools.cli.nexus", "svc_tools.cli.reconcile"),
     "svc_tools.cli.review",
     *("rich.markdown", "rich.traceback", "typer.rich_utils", "encodings.idna"),
-    *("svc_tools.frames.files.enriched_file", "svc_tools.excel.desk", "typer._adapters"),
+    *("svc_tools.frames.files.enriched_file", "svc_tools.excel.officejs.serving"),
+    *("filelock", "typer._adapters", "typer._click.decorators", "typer._click._textwrap"),
 )
 TASK_BYTES = 1 << 17
 """Most bytes of a task; nearly all of them are the environment."""
