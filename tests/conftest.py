@@ -16,12 +16,12 @@ import weakref
 import zipfile
 
 import pytest
-from support.command import COMMANDS
 from support.examples import load_profile
 from support.faults import KEY, serving
 from support.secrets import TYPED_KEY, files_with
 from support.serving import serving_service
 from support.systems import homes
+from support.warm import WARM
 
 from svc_sdk import Svc
 
@@ -44,7 +44,7 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_configure(config):
-    COMMANDS.alone_are_measured()
+    WARM.alone_are_measured()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -89,13 +89,13 @@ def _own_home(tmp_path_factory):
         patch.setenv("TERM", "xterm-256color")
         if sys.platform == "darwin":  # a forked child may not ask macOS for its proxies
             patch.setenv("no_proxy", "*")
-        COMMANDS.alone_are_measured()
+        WARM.alone_are_measured()
         # a test that asks twice means to ask twice; one about the cache names a file of its own
         patch.setenv("SVC_CACHE", "off")
         # nor is the keyring of the person who runs the tests asked for a key
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
-        COMMANDS.end()
+        WARM.end()
     if hasattr(signal, "SIGALRM"):  # what all tests wrote is not the last one's time
         signal.alarm(300)
     for key in (KEY, TYPED_KEY):
