@@ -8,7 +8,20 @@ from pathlib import Path
 
 import pytest
 from support.faults import KEY
-from support.nexus import FIVE, LOST, SERVICES, click, confirm, planned, previewed, row, there, tick
+from support.nexus import (
+    FIVE,
+    LOST,
+    SERVICES,
+    click,
+    confirm,
+    edited,
+    fill,
+    planned,
+    previewed,
+    row,
+    there,
+    tick,
+)
 from support.nexus import message as said
 
 from svc_sdk import Svc
@@ -77,13 +90,6 @@ def test_a_plan_and_every_preview_send_only_get(lean_tab, lean, undo):
     assert lean.methods == {"GET"}
 
 
-def fill(tab, **values):
-    """The fields of the form, as somebody fills them in."""
-    for name, value in values.items():
-        getattr(tab.edit, name).value = value
-    click(tab, tab.edit.preview_button)
-
-
 def test_a_registration_is_added_with_its_receipt_and_undone(tab, client):
     click(tab, tab.register.list_button)
     before = there(client)
@@ -108,14 +114,6 @@ def test_a_registration_is_added_with_its_receipt_and_undone(tab, client):
     assert "DELETE /v1/portability/nexus/WA?nexus_type=economic" in tab.receipt.preview.value
     confirm(tab, tab.receipt.confirm, "WA")
     assert there(client) == before
-
-
-def edited(tab, name):
-    """The tab after a click on the button of a record."""
-    click(tab, tab.register.list_button)
-    rows = {one.button.description: one for one in tab.edit.rows.rows}
-    click(tab, rows[f"Edit {name}"].button)
-    return tab
 
 
 def test_a_registration_is_changed_from_the_button_of_its_row_and_put_back(tab, client):
