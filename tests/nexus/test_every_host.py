@@ -88,6 +88,7 @@ def test_a_preview_sends_only_get_and_says_whether_it_can_be_undone(host, nexus,
     host.mark(DE, TX)
     vars(nexus).update(SERVICES[undo])
     assert undo in host.preview()
+    assert type(host) not in STATES or undo in host.preview_state("NH")
     assert nexus.methods == {"GET"}
     host.apply()
     nexus.faults.seen.clear()
