@@ -34,14 +34,13 @@ def run(*arguments, **environment):
     return svc_tools("nexus", *arguments, **environment)
 
 
-@pytest.mark.parametrize("path", ["/v1", "/v1/tax"])
 @pytest.mark.parametrize("command", [("list",), ("remove-state", "TX")])
-def test_a_wrong_address_is_no_service_without_records(service, path, command):
-    environment = {"SVC_BASE_URL": f"{service}{path}", "SVC_API_KEY": KEY}
+def test_a_wrong_address_is_no_service_without_records(service, command):
+    environment = {"SVC_BASE_URL": f"{service}/v1", "SVC_API_KEY": KEY}
     done = svc_tools("nexus", *command, **environment)
     assert done.returncode == 1
     said = " ".join(done.stderr.split())
-    assert f"The address of the service is wrong: {service}{path}" in said
+    assert f"The address of the service is wrong: {service}/v1" in said
     assert "--register" not in said + done.stdout
 
 
@@ -416,11 +415,8 @@ def test_an_addition_and_edits_are_shown_made_and_undone(nexus, invoke, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("add", "Atlantis", "--type", "economic"), "'Atlantis' is not a US state"),
-        (("add", "OR", "--type", "virtual"), "'virtual' is not one of physical, economic"),
         (("add", "OR", "--type", "economic", "--registered-at", "soon"), "'soon'"),
         (("edit", "OR", "--type", "economic", "--notes", "x"), "no OR economic on the service"),
-        (("add", "TX", "--type", "economic"), "registered at 2022-05-01"),
     ],
 )
 def test_an_addition_that_cannot_be_made_is_one_sentence(nexus, invoke, arguments, problem):
