@@ -169,14 +169,6 @@ def test_a_register_and_sales_ask_for_it_too(tmp_path):
         nexus.read_register(rows)
 
 
-def test_partitions_of_dask_decide_together(embedded):
-    dd = pytest.importorskip("dask.dataframe")
-    days = ["2026-09-10"] * 3 + ["30/9/2026"]
-    frame = pd.DataFrame({"State": "WA", "Zip": "98101", "Order Date": days, "Amount": 100})
-    with pytest.raises(DatesAmbiguous):
-        dd.from_pandas(frame, npartitions=4).svc.lookup(client=embedded, progress=False)
-
-
 @pytest.mark.parametrize(
     "days",
     [
