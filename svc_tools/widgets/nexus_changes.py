@@ -27,7 +27,6 @@ from svc_tools.widgets.nexus_section import (
     box_html,
     more_html,
     records_html,
-    stored_plan,
 )
 from svc_tools.widgets.parts import (
     CodeView,
@@ -45,7 +44,6 @@ from svc_tools.widgets.transfers import DownloadButton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from svc_sdk import Svc
     from svc_tools.nexus import Plan, PlannedRequest, Receipt, ReceiptItem, Register
@@ -502,9 +500,7 @@ _TO_DO = {
 class ReceiptSection(ChangeSection):
     """Shows a receipt, offers its files, and undoes what was removed."""
 
-    def __init__(
-        self, session: Session, cleanup: Cleanup, open_plan: Callable[[str], object]
-    ) -> None:
+    def __init__(self, session: Session, cleanup: Cleanup) -> None:
         super().__init__(
             session,
             cleanup,
@@ -512,16 +508,11 @@ class ReceiptSection(ChangeSection):
             preview=button("Preview the undo", "plain"),
             kind="primary",
         )
-        self._open_plan = open_plan
-        self._plan: Path | None = None
         self.result = w.HTML()
         self.download = DownloadButton("Download the receipt")
         self.download_records = DownloadButton("Download the records as they were")
-        self.plan_button = button("Open its plan")
-        self.plan_button.on_click(lambda _: self.open_plan())
         self.compose(
             self.result,
-            self.plan_button,
             line(self.download, self.download_records),
             self.preview_button,
             *self.steps,
@@ -540,17 +531,9 @@ class ReceiptSection(ChangeSection):
         self.download.show(receipt.path)
         self.download_records.show(receipt.restore_file)
         set_visible(self.preview_button, receipt.undoable)
-        self._plan = _plan_to_continue(receipt, self.cleanup.plan)
-        set_visible(self.plan_button, self._plan is not None)
         read = "receipt = " + as_code("nexus.read_receipt", receipt.path) if receipt.path else ""
         undo = as_code("nexus.restore", Name("receipt"), Name("client"), dry_run=False)
         self.code.show("\n".join(filter(None, [read, undo if receipt.undoable else ""])))
-
-    def open_plan(self) -> None:
-        """Open the plan of this receipt, with its ticks."""
-        if self._plan is not None:
-            self._open_plan(str(self._plan))
-            self.message.show_note("Its plan is shown under 3: preview its requests again.")
 
     def show_preview(self) -> None:
         """Preview the undo: only reads."""
@@ -585,14 +568,6 @@ class ReceiptSection(ChangeSection):
             confirmation_of(planned, act),
             act.format(counted(len(planned), "record")).capitalize(),
         )
-
-
-def _plan_to_continue(receipt: Receipt, opened: Plan | None) -> Path | None:
-    """The stored plan of an unfinished receipt, unless it is open already."""
-    if receipt.kind != "apply" or receipt.finished or receipt.dry_run:
-        return None
-    is_open = opened is not None and opened.plan_id == receipt.plan_id
-    return None if is_open else stored_plan(receipt.plan_id)
 
 
 def _receipt_html(receipt: Receipt) -> str:

@@ -15,7 +15,7 @@ import ipywidgets as w
 from svc_tools import nexus
 from svc_tools.show.display import NOTHING, counted, prose
 from svc_tools.widgets.nexus_changes import ApplySection, ReceiptSection, WholeStateSection
-from svc_tools.widgets.nexus_earlier import HistorySection, LeftOverSection
+from svc_tools.widgets.nexus_earlier import LeftOverSection
 from svc_tools.widgets.nexus_edit import EditSection
 from svc_tools.widgets.nexus_exposure import ExposureSection
 from svc_tools.widgets.nexus_plan import PlanSection
@@ -65,8 +65,7 @@ class NexusTab:
         self.exposure = ExposureSection(session, self.cleanup)
         self.plan = PlanSection(session, self.cleanup)
         self.apply = ApplySection(session, self.cleanup)
-        self.receipt = ReceiptSection(session, self.cleanup, self.plan.open)
-        self.history = HistorySection(session, self.cleanup)
+        self.receipt = ReceiptSection(session, self.cleanup)
         self.whole_state = WholeStateSection(session, self.cleanup)
         self.left_over = LeftOverSection(session, self.cleanup, self.plan.use)
         steps = (
@@ -77,7 +76,6 @@ class NexusTab:
             self.plan,
             self.apply,
             self.receipt,
-            self.history,
             self.whole_state,
         )
         css = (HERE / "nexus.css").read_text(encoding="utf-8")
