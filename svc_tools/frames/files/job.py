@@ -168,7 +168,7 @@ class FileJob:
             raise RuntimeError("output: no file is written, the rows become a frame")
         return self._output
 
-    def aim(self, output: Path, *, force: bool = False) -> None:
+    def write_to(self, output: Path, *, force: bool = False) -> None:
         """Write to another file from now on, of any kind; the results so far are used.
 
         Raises:

@@ -228,7 +228,7 @@ def _daily_of(
             totals.see(frame)
         totals.begin()
     for frame in frames():
-        totals.take(frame)
+        totals.add(frame)
     daily = totals.daily()
     if totals.rows and totals.left_out.total == totals.rows:
         raise ValueError("no row can be counted; " + "; ".join(totals.left_out.sentences()))
@@ -338,7 +338,7 @@ class DailyTotals:
         """Whether amounts are those of whole orders: a first row may lie behind its others."""
         return bool(self._columns.reading.once or self._of_parts)
 
-    def take(self, frame: pd.DataFrame) -> None:
+    def add(self, frame: pd.DataFrame) -> None:
         """Add the rows of a slice.
 
         Raises:
@@ -355,7 +355,7 @@ class DailyTotals:
         self._rests += read.rests
         days, no_day = days_of_rows(column, read)
         states, no_state = self._states(frame)
-        counts = self.left_out.take([no_amount, no_day, no_state], len(frame))
+        counts = self.left_out.record([no_amount, no_day, no_state], len(frame))
         self._lose(~counts & ~(no_day.rows & (states == _UNKNOWN)), states, cents, no_amount.rows)
         if not counts.any():
             return
@@ -599,7 +599,7 @@ class LeftOut:
         """How many rows are left out; each is counted once."""
         return self._rows.total()
 
-    def take(self, columns: list[Unread], rows: int) -> np.ndarray:
+    def record(self, columns: list[Unread], rows: int) -> np.ndarray:
         """Record the unread rows of a slice; the rows that are counted, as a mask."""
         mask = np.ones(rows, bool)
         for unread in columns:

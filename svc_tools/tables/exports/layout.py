@@ -192,18 +192,18 @@ class Export:
         """The words of `no_sale` and of `delivery` by the columns that are among these."""
         known = by_name(columns)
         no_sale = {known[name]: words for name, words in self.no_sale.items() if name in known}
-        return no_sale, _there(self.delivery, known)
+        return no_sale, _by_label(self.delivery, known)
 
     def found_kinds(
         self, columns: Iterable[Hashable]
     ) -> tuple[dict[Hashable, tuple[str, ...]], dict[Hashable, tuple[str, ...]]]:
         """The words of `sale` and of `refund` by the columns that are among these."""
         known = by_name(columns)
-        return _there(self.sale, known), _there(self.refund, known)
+        return _by_label(self.sale, known), _by_label(self.refund, known)
 
     def found_refunded(self, columns: Iterable[Hashable]) -> dict[Hashable, tuple[str, ...]]:
         """The words of `refunded` by the columns that are among these."""
-        return _there(self.refunded, by_name(columns))
+        return _by_label(self.refunded, by_name(columns))
 
     def found_signed(self, columns: Iterable[Hashable]) -> Hashable | None:
         """The column whose sign the amounts have; `None` where they have their own."""
@@ -297,7 +297,7 @@ def _sum(sums: tuple[Sum, ...], known: Mapping[str, Hashable]) -> Sum | None:
     return None
 
 
-def _there(
+def _by_label(
     words: Mapping[str, tuple[str, ...]], known: Mapping[str, Hashable]
 ) -> dict[Hashable, tuple[str, ...]]:
     return {known[name]: of for name, of in words.items() if name in known}
