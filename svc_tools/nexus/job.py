@@ -374,6 +374,7 @@ class Run:
         return receipt_of(self.journal.path, self.journal.events, restore_file=self.file)
 
     def _begin(self) -> None:
+        """Read the steps of earlier runs from the journal, and add that this one starts."""
         earlier, torn = self.earlier.events, self.earlier.torn
         self._items = fold(earlier)
         self._stored = self._records_of_earlier_runs()
@@ -440,6 +441,10 @@ class Run:
         return [*records, *lost]
 
     def _make_all(self, stop: threading.Event) -> None:
+        """Settle what an earlier run left open, and make the changes in order until `stop` is set.
+
+        Sends requests, writes each to the journal, and reports progress.
+        """
         for item in list(self._items.values()):
             if self.there is not None and item.status in UNSETTLED:
                 self._settle(item.key, self.there, of="the response to an earlier run")

@@ -415,6 +415,7 @@ def _differences(found: list[Difference]) -> str:
 
 
 def _row(subject: _Subject, facts: Facts) -> PlanRow:
+    """The row of the plan for one registration: the decision, its reasons, and the evidence."""
     record = subject.record
     decision, codes = decide(facts)
     return PlanRow(
@@ -509,6 +510,7 @@ def _test_words(logic: str, sales: int | None, transactions: int | None) -> str:
 
 
 def _state_exposure(cells: Mapping[str, object]) -> StateExposure:
+    """The exposure of one state from a row of its table; a missing cell is not known."""
     below, covered = _truth(cells, "below_all"), _truth(cells, "period_covered")
     logic = _text(cells.get("logic"))
     test = (_whole(cells, "threshold_sales"), _whole(cells, "threshold_transactions"))

@@ -388,6 +388,7 @@ class Receipt:
 
     @property
     def _tables(self) -> Sequence[Table]:
+        """The table of the first 200 items, as the receipt is displayed."""
         rows = tuple(
             (
                 item.state,

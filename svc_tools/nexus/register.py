@@ -398,6 +398,7 @@ def _days(cells: Sequence[object], style: DateStyle, problems: list[str]) -> lis
 def _record(
     number: int, cells: Mapping[str, object | None], day: Day, problems: list[str]
 ) -> Registration | None:
+    """One row of the register; where it is not valid `None`, and the reasons join `problems`."""
     state = us_state(cells.get("state"))
     kind = nexus_type_of(cells.get("nexus_type"))
     if isinstance(day, NoDate):

@@ -670,6 +670,7 @@ def doubted_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:
 
 
 def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> Verdict:
+    """The result of an addition or an edit, by the records that the service lists for its key."""
     if not there:
         lost = Verdict("refused", f"{item.named} is not listed: it was not added.")
         return removed_only_verdict(item, lost) if item.action in TWO_STEPS else lost

@@ -124,6 +124,7 @@ def country_in_name(label: Hashable) -> CountryName | None:
 
 @lru_cache(maxsize=4096)
 def _read_name(plain: str) -> CountryName | None:
+    """What the name of a column says of a country; `None` where it names no country of a place."""
     whole = _SHORT.sub("country", plain)
     apart = re.sub(r"(?<=[a-z])(?=countr(?:y|ies))|(?<=country)(?=[a-z0-9])", "_", whole)
     words = [word for word in apart.split("_") if word]

@@ -485,6 +485,7 @@ class _Seen:
     """What the cells of a column show; day numbers count from so many days after day 0."""
 
     def __init__(self, since: timedelta) -> None:
+        """Begin with no cells; reading the column fills the attributes."""
         self._since = since
         self.deciding = False
         """Whether any of them decides."""

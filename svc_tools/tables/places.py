@@ -179,6 +179,12 @@ NO_DATE = Refusal("invalid", "as_of: the row has no date")
 
 
 def _question(cells: Cells) -> Question:
+    """The query of one row, with what was concluded from its other cells.
+
+    Raises:
+        ValueError: the cells name no place, or contradict each other.
+        ElsewhereError: the place is outside of the United States.
+    """
     _check_country(cells)
     address, city, location = text_of(cells.address), text_of(cells.city), text_of(cells.location)
     written, with_zip = _state(cells.state), _state_with_zip(cells.zip)
@@ -285,6 +291,11 @@ def _bare_city(city: str | None, state: str) -> str | None:
 
 
 def _check_country(cells: Cells) -> None:
+    """Check that the country, where one is given, is the United States.
+
+    Raises:
+        ElsewhereError: it is another country, or none that is known.
+    """
     text = text_of(cells.country)
     if text is None:
         country = cells.country

@@ -107,6 +107,7 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
         questions: Sequence[Question] = (),
         call: str = "lookup",
     ) -> None:
+        """Describe what is open, and make the advice of the questions unless `advice` is given."""
         super().__init__(role, candidates, advice, questions, call)
         self.role, self.candidates = role, tuple(candidates)
         self.of_columns = advice is not None or not questions
@@ -318,6 +319,7 @@ class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
         values: Sequence[str],
         kind: Literal["either", "both", "exchanged", "year"],
     ) -> None:
+        """Describe what is not decided, with the values that show it."""
         super().__init__(role, column, values, kind)
         self.role, self.column, self.shown, self.kind = role, column, tuple(values), kind
         of = "the value" if column is None else f"column {column!r}"
@@ -395,6 +397,7 @@ class NoUsableRows(ColumnError):  # noqa: N818 - as above
     def __init__(
         self, name: str, reasons: Sequence[tuple[str, str, int]], columns: Mapping[str, Hashable]
     ) -> None:
+        """Describe the most frequent reason, by the column in `columns` that it is about."""
         super().__init__(name, reasons, columns)
         self.reasons = tuple(reasons)
         self.rows = sum(rows for *_, rows in self.reasons)

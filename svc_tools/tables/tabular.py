@@ -219,6 +219,11 @@ def kind_to_read(path: Path) -> str | None:
 
 
 def _checked_kind(path: Path, *, sheet: str | None, dialect: str | None) -> str:
+    """The kind of a file to read, by its name and first bytes.
+
+    Raises:
+        FileError: it cannot be read, or `sheet` or `dialect` do not apply to its kind.
+    """
     if str(path) == "-":
         raise FileError("standard input cannot be read twice: save it to a file first", "kind")
     if path.is_dir():
@@ -295,6 +300,7 @@ class _CsvTable:
     """A CSV file; every cell is text as in the file, an empty one is missing."""
 
     def __init__(self, path: Path, *, encoding: str | None, delimiter: str | None) -> None:
+        """Read the header, and detect the encoding and the delimiter where they are not given."""
         import pyarrow as pa  # noqa: PLC0415 - small files are read without it
 
         self._path = path
@@ -532,6 +538,7 @@ class _SheetTable:
     """
 
     def __init__(self, path: Path, *, sheet: str | None) -> None:
+        """Read the whole sheet into a temporary file, to know the kinds of its columns."""
         self.delimiter: str | None = None
         self._path = path
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()

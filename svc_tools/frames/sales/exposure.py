@@ -223,6 +223,17 @@ def _daily_of(
     *,
     several: bool = True,
 ) -> pd.DataFrame:
+    """The sales by state, day and channel; the rows are added to `totals`.
+
+    Args:
+        totals: sums of no rows so far.
+        frames: reads the rows, slice by slice; called twice where amounts are those of orders.
+        notes: what reading the rows reported, which comes first in the notes of the result.
+        several: whether there may be a second slice, which orders of the first have rows in.
+
+    Raises:
+        ValueError: there are rows, and none can be counted.
+    """
     if several and totals.of_orders:
         for frame in frames():
             totals.see(frame)
@@ -300,6 +311,13 @@ class DailyTotals:
     def __init__(
         self, columns: SalesColumns, style: DateStyle, every_date: Callable[[], Iterable[Parsed]]
     ) -> None:
+        """Begin with no rows.
+
+        Args:
+            columns: which columns are read.
+            style: how dates are read, as far as that is decided.
+            every_date: reads all dates of the source, where one slice alone does not decide it.
+        """
         self._columns, self._style, self._every_date = columns, style, every_date
         self._rests: Counter[str] = Counter()
         self._parts = [*columns.parts]
@@ -495,6 +513,11 @@ class DailyTotals:
     def _amounts(
         self, column: pd.Series, cents: np.ndarray, wrong: Mapping[int, str]
     ) -> tuple[np.ndarray, Unread]:
+        """The amounts of a slice, and its rows without one by reason; adds to the size of all sums.
+
+        Raises:
+            ValueError: the amounts so far add up to more than can be held.
+        """
         unread = Unread(len(column))
         by_reason: dict[str, list[int]] = {}
         for row, text in wrong.items():
@@ -522,6 +545,7 @@ class DailyTotals:
         return cents
 
     def _states(self, frame: pd.DataFrame) -> tuple[np.ndarray, Unread]:
+        """The number of each row's state, and the rows without a state by reason."""
         unread, label = Unread(len(frame)), self._columns.columns.get("state")
         if label is None:  # one state for all rows
             codes = np.zeros(len(frame), np.intp)
