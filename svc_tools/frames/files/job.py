@@ -872,7 +872,7 @@ class _FileWriting:
         return frame
 
     def _joined(self, chunk: Chunk, added: pa.Table, schema: pa.Schema, kind: str) -> Chunk:
-        """The user's columns and the `added` ones as one chunk, in forms that it can have."""
+        """The user's columns and the `added` ones as one chunk, in forms that `kind` can hold."""
         passed = [
             as_money(column) if position in self._money else column
             for position in self._layout.passed
