@@ -495,7 +495,7 @@ class _ParquetTable:
 
         self._unchanged.check()
         every = self.schema.names
-        names = None if positions is None else [every[one] for one in positions]
+        names = None if positions is None else [every[position] for position in positions]
         with self._faults(), parquet.ParquetFile(self._path) as file:
             held: list[pa.RecordBatch] = []
             for batch in file.iter_batches(_PARQUET_ROWS, columns=names, use_threads=False):
@@ -548,7 +548,9 @@ class _SheetTable:
         try:
             with opened_book(path) as book:
                 named, self.notes = sheet_of(path, book, sheet)
-                self.sheets: tuple[str, ...] = tuple(one.title for one in book.worksheets)
+                self.sheets: tuple[str, ...] = tuple(
+                    worksheet.title for worksheet in book.worksheets
+                )
                 self.from_1904 = is_from_1904(book)
             check_results(path, named)
             strays: list[str] = []
