@@ -48,11 +48,11 @@ def preview(plan: Plan, *, listed: Register | None = None) -> tuple[PlannedReque
     """
     there = None if listed is None else as_listed(listed)
     found: list[PlannedRequest] = []
-    for one in ticked_changes(plan):
+    for change in ticked_changes(plan):
         if there is None:
-            found += requests_for(one, one.expected)
-        elif not mismatch(one, records := there.of(*one.key)):
-            found += requests_for(with_listed_record(one, records), len(records))
+            found += requests_for(change, change.expected)
+        elif not mismatch(change, records := there.of(*change.key)):
+            found += requests_for(with_listed_record(change, records), len(records))
     return tuple(found)
 
 

@@ -127,7 +127,7 @@ def add_registrations(
         SvcError: nothing was changed: the service could not list its records.
     """
     records = [new_record(row) for row in rows]
-    keys = [(one["state"] or "", one["nexus_type"] or "") for one in records]
+    keys = [(record["state"] or "", record["nexus_type"] or "") for record in records]
     if not keys:
         raise ValueError("no registration was given; nothing was sent")
     if twice := sorted({" ".join(key) for key in keys if keys.count(key) > 1}):

@@ -178,7 +178,7 @@ class Job:
                 "To clear a field a record is removed and added again, and this service does not"
                 " say that it can add. Nothing was changed; leave the field as it is"
             )
-        if any(one.action == "replace" for one in self.changes) and not can.adds:
+        if any(change.action == "replace" for change in self.changes) and not can.adds:
             lacks = "cannot add records" if can.adds is False else "does not say that it can add"
             raise ApplyError(
                 f'The plan has rows marked "replace", and this service {lacks}: what is removed'
@@ -186,9 +186,10 @@ class Job:
             )
         if self.kind != "remove_state" or there is None:
             return self.changes, there, can
-        rows = {one.key: there.of(*one.key) for one in self.changes}
+        rows = {change.key: there.of(*change.key) for change in self.changes}
         changes = (
-            replace(one, expected=len(rows[one.key]), rows=rows[one.key]) for one in self.changes
+            replace(change, expected=len(rows[change.key]), rows=rows[change.key])
+            for change in self.changes
         )
         return tuple(changes), there, can
 
@@ -345,7 +346,7 @@ class JobRun:
             started=datetime.now(UTC),
             dry_run=True,
             finished=False,
-            items=tuple(as_shown(self._items[one.key]) for one in self.changes),
+            items=tuple(as_shown(self._items[change.key]) for change in self.changes),
             kind=self.job.kind,
             can_restore=self.can.restores,
             restore_note=self.can.note,
@@ -376,6 +377,7 @@ class JobRun:
         return receipt_of(self.journal.path, self.journal.events, restore_file=self.file)
 
     def _begin(self) -> None:
+        """Read the steps of earlier runs from the journal, and add that this one starts."""
         earlier, torn = self.earlier.events, self.earlier.torn
         self._items = fold(earlier)
         self._stored = self._records_of_earlier_runs()
@@ -392,7 +394,9 @@ class JobRun:
                 "event": "run",
                 "at": _now(),
                 "undo": asdict(self.can),
-                "items": [{name: getattr(one, name) for name in names} for one in self.changes],
+                "items": [
+                    {name: getattr(change, name) for name in names} for change in self.changes
+                ],
                 "torn": torn,
                 "notes": [*self.notes, *([_TORN] if torn else [])],
             }
@@ -400,17 +404,17 @@ class JobRun:
 
     def _no_longer_ticked(self) -> tuple[str, ...]:
         """A sentence on what an earlier run did, and is not ticked any more."""
-        ticked = {one.key for one in self.changes}
-        done = [one for one in self._items.values() if one.action and one.outcome == "done"]
-        names = ", ".join(one.named for one in done if one.key not in ticked)
+        ticked = {change.key for change in self.changes}
+        done = [item for item in self._items.values() if item.action and item.outcome == "done"]
+        names = ", ".join(item.named for item in done if item.key not in ticked)
         return (_UNTICKED.format(names),) if names and self.job.kind == "apply" else ()
 
     def _not_addable(self) -> Iterator[str]:
         """A sentence for each record that a restore could not add, before it is removed."""
         if self.can.restores is False or self.job.kind == "restore":
             return
-        for one in self.changes:
-            for record in () if one.action == "replace" else self._before(one):
+        for change in self.changes:
+            for record in () if change.action == "replace" else self._before(change):
                 if problem := unaddable(record):
                     of = f"{record['state']} {record['nexus_type']}"
                     yield f"{of} could not be added again as it is: {problem}."
@@ -431,28 +435,32 @@ class JobRun:
     def _records(self, lost: Sequence[Record] = ()) -> list[Record]:
         """Every record that a removal of this journal took, or may take."""
         records = [dict(record) for item in self._items.values() for record in item.before]
-        for one in self.changes:
-            before: tuple[Record, ...] = tuple(map(dict, self._items[one.key].before))
+        for change in self.changes:
+            before: tuple[Record, ...] = tuple(map(dict, self._items[change.key].before))
             if not before:
-                before = self._before(one)
+                before = self._before(change)
                 records += before
-            record = with_listed_record(one, before).record
-            if record is not None and one.action == "replace":
+            record = with_listed_record(change, before).record
+            if record is not None and change.action == "replace":
                 records.append(record)
         return [*records, *lost]
 
     def _make_all(self, stop: threading.Event) -> None:
+        """Settle what an earlier run left open, and make the changes in order until `stop` is set.
+
+        Sends requests, writes each to the journal, and reports progress.
+        """
         for item in list(self._items.values()):
             if self.there is not None and item.status in UNSETTLED:
                 self._settle(item.key, self.there, of="the response to an earlier run")
-        for number, one in enumerate(self.changes, 1):
+        for number, change in enumerate(self.changes, 1):
             if stop.is_set():
                 self._why = self._why or RUN_STOPPED
             if self._why:
                 break
-            if self._is_open(one, self._items[one.key]):
-                self._make(one, self._items[one.key])
-            item = self._items[one.key]
+            if self._is_open(change, self._items[change.key]):
+                self._make(change, self._items[change.key])
+            item = self._items[change.key]
             self._report(as_shown(item), number)
             done = item.outcome == "done" or item.status == "planned"
             if self.job.ordered and not done and number < len(self.changes):
@@ -469,67 +477,74 @@ class JobRun:
             reason = f"{name}: {error}" if str(error) else name
             self._why = self._why or f"the progress could not be shown ({reason})"
 
-    def _is_open(self, one: Change, item: ReceiptItem) -> bool:
+    def _is_open(self, change: Change, item: ReceiptItem) -> bool:
         """Whether something is to be sent: what is done, or not known, is never sent again."""
         if item.status == "lost":
-            return self.there is not None and bool(self.there.of(*one.key))
-        if item.status == "removed_only" and one.action == "remove":
-            self._conclude(one.key, "settled", ItemVerdict("removed", f"{one.named} was removed."))
+            return self.there is not None and bool(self.there.of(*change.key))
+        if item.status == "removed_only" and change.action == "remove":
+            self._conclude(
+                change.key, "settled", ItemVerdict("removed", f"{change.named} was removed.")
+            )
             return False
         if item.outcome == "done":
-            if message := _reappeared(one, item, self.there) or _changed_tick(one, item):
-                self._conclude(one.key, "settled", ItemVerdict(item.status, message, flagged=True))
+            if message := _reappeared(change, item, self.there) or _changed_tick(change, item):
+                self._conclude(
+                    change.key, "settled", ItemVerdict(item.status, message, flagged=True)
+                )
             return False
         if item.status == "absent" and item.deleted == 0 and self.there is None:
             return False
         return item.status != "unknown"
 
-    def _make(self, one: Change, item: ReceiptItem) -> None:
+    def _make(self, change: Change, item: ReceiptItem) -> None:
         """Make one change, from comparing what is there to the last response.
 
         Raises:
             JournalError: the journal cannot be written; nothing was sent that is not in it.
         """
         half = item.status == "removed_only"
-        if one.record is None and one.action in ADDED:  # as an earlier run had it
-            one = replace(
-                one, record=dict(item.record or {}) or None, rows=tuple(map(dict, item.before))
+        if change.record is None and change.action in ADDED:  # as an earlier run had it
+            change = replace(
+                change, record=dict(item.record or {}) or None, rows=tuple(map(dict, item.before))
             )
-        removes = one.action not in ADDED or one.action == "replace"
-        there = () if self.there is None else self.there.of(*one.key)
-        if self.there is not None and not half and (unfit := mismatch(one, there)):
-            lacks = removes and not there and one.key not in self._complete
-            missed = self._stored.of(*one.key) if lacks else ()
+        removes = change.action not in ADDED or change.action == "replace"
+        there = () if self.there is None else self.there.of(*change.key)
+        if self.there is not None and not half and (unfit := mismatch(change, there)):
+            lacks = removes and not there and change.key not in self._complete
+            missed = self._stored.of(*change.key) if lacks else ()
             if missed:
                 facts = {"record": missed[0], "before": [*missed]}
-                gone = ItemVerdict("gone", _MISSED.format(one.named), flagged=True)
-                self._conclude(one.key, "skipped", gone, **facts)
+                gone = ItemVerdict("gone", _MISSED.format(change.named), flagged=True)
+                self._conclude(change.key, "skipped", gone, **facts)
                 return
             if unfit[0] == "added" and not item.step:  # no run of this journal sent it
-                unfit = "changed", f"{one.named} is registered already, as given: nothing was sent."
-            flagged = one.action in {"restore", "revert"} and unfit[0] != "restored"
+                unfit = (
+                    "changed",
+                    f"{change.named} is registered already, as given: nothing was sent.",
+                )
+            flagged = change.action in {"restore", "revert"} and unfit[0] != "restored"
             verdict = ItemVerdict(*unfit, flagged=flagged)
-            self._conclude(one.key, "skipped", self._doubted(one.key, verdict))
+            self._conclude(change.key, "skipped", self._doubted(change.key, verdict))
             return
-        before = tuple(map(dict, item.before)) if half else self._before(one)
-        more = extra_details(one, there) if one.loose else ""
-        one = with_listed_record(one, before)
-        expected = one.expected if self.there is None else len(before)
-        if not removes and not clears(one):
+        before = tuple(map(dict, item.before)) if half else self._before(change)
+        more = extra_details(change, there) if change.loose else ""
+        change = with_listed_record(change, before)
+        expected = change.expected if self.there is None else len(before)
+        if not removes and not clears(change):
             expected = None
-        half = half or (one.action == "revert" and not there)
-        requests = requests_for(one, expected, half=half)
+        half = half or (change.action == "revert" and not there)
+        requests = requests_for(change, expected, half=half)
         if self.journal is None:
-            self._plan(one, requests, expected, before, more=more)
+            self._plan(change, requests, expected, before, more=more)
             return
         for request in requests:
-            self._send(one, request, expected, before or one.rows)
-            if self._items[one.key].status != "removed_only":
+            self._send(change, request, expected, before or change.rows)
+            if self._items[change.key].status != "removed_only":
                 break
 
     def _plan(
         self,
-        one: Change,
+        change: Change,
         requests: Sequence[PlannedRequest],
         expected: int | None,
         before: tuple[Record, ...],
@@ -541,51 +556,53 @@ class JobRun:
         message = f"Would send {' and then '.join(request.line for request in requests)}."
         if more:
             message += f" The service has more of it than the plan: {more}."
-        self._items[one.key] = replace(
-            self._items[one.key],
+        self._items[change.key] = replace(
+            self._items[change.key],
             status="planned",
             message=message,
             expected=expected,
-            record=one.record or next(iter(before), None),
+            record=change.record or next(iter(before), None),
             before=before,
         )
 
     def _send(
         self,
-        one: Change,
+        change: Change,
         request: PlannedRequest,
         expected: int | None,
         before: tuple[Record, ...],
     ) -> None:
         """Send a request, once it is in the journal, and record what its response means."""
         step = "remove" if request.method == "DELETE" else "add"
-        was_half = self._items[one.key].status == "removed_only"
+        was_half = self._items[change.key].status == "removed_only"
         self._record(
             {
                 "event": "sending",
                 "at": _now(),
-                "item": [*one.key],
-                "action": one.action,
+                "item": [*change.key],
+                "action": change.action,
                 "step": step,
                 "method": request.method,
                 "path": request.path,
                 "params": request.params,
                 "json": request.body,
                 "expected": expected,
-                "record": one.record or next(iter(before), None),
+                "record": change.record or next(iter(before), None),
                 "before": list(before),
             }
         )
-        self._sent.add(one.key)
+        self._sent.add(change.key)
         result = exchange(self.client, request)
-        item = self._items[one.key]
+        item = self._items[change.key]
         if step == "remove":
-            verdict = removal_verdict(one, expected, result)
-            half = one.action in TWO_STEPS and verdict.status == "removed"
+            verdict = removal_verdict(change, expected, result)
+            half = change.action in TWO_STEPS and verdict.status == "removed"
         else:
-            verdict = addition_verdict(one, result, done=ADDED[one.action])
+            verdict = addition_verdict(change, result, done=ADDED[change.action])
             half = was_half and verdict.status == "refused"
-        self._weigh(one.key, step, result, removed_only_verdict(item, verdict) if half else verdict)
+        self._weigh(
+            change.key, step, result, removed_only_verdict(item, verdict) if half else verdict
+        )
 
     def _weigh(self, key: Key, step: str, result: RequestResult, verdict: ItemVerdict) -> None:
         """Record a verdict, and settle a lost response by listing again."""
@@ -665,10 +682,10 @@ class JobRun:
             self.journal.add(event)
         apply_event(self._items, event)
 
-    def _before(self, one: Change) -> tuple[Record, ...]:
+    def _before(self, change: Change) -> tuple[Record, ...]:
         """The records that a removal takes: as the service lists them, else as the plan has."""
-        there = () if self.there is None else self.there.of(*one.key)
-        return there or one.rows
+        there = () if self.there is None else self.there.of(*change.key)
+        return there or change.rows
 
     def _listed(self) -> ListedRecords | None:
         """The records that are listed now; `None` where that cannot be known."""
@@ -722,7 +739,7 @@ class JobRun:
         self._record({"event": "seen", "at": _now(), "still": still, "lost": lost})
 
     def _end(self) -> Event:
-        statuses = {self._items[one.key].status for one in self.changes}
+        statuses = {self._items[change.key].status for change in self.changes}
         return {
             "event": "end",
             "at": _now(),
@@ -733,29 +750,29 @@ class JobRun:
 
     def _way_out(self) -> list[str]:
         """What to do about what cannot be settled, as the service does not list."""
-        statuses = {self._items[one.key].status for one in self.changes}
+        statuses = {self._items[change.key].status for change in self.changes}
         if self.there is not None or "unknown" not in statuses:
             return []
         return [_UNKNOWN_STATE if self.job.kind == "remove_state" else _UNKNOWN]
 
 
-def _reappeared(one: Change, item: ReceiptItem, there: ListedRecords | None) -> str:
+def _reappeared(change: Change, item: ReceiptItem, there: ListedRecords | None) -> str:
     """The sentence for a record that came back after it was removed; "" where none did."""
-    if item.status not in {"removed", "gone"} or there is None or not there.of(*one.key):
+    if item.status not in {"removed", "gone"} or there is None or not there.of(*change.key):
         return ""
-    new = "make a new plan" if one.nexus_type else "run it once more"
+    new = "make a new plan" if change.nexus_type else "run it once more"
     return (
-        f"{one.named} was removed in an earlier run, and a record is there again. It was left"
+        f"{change.named} was removed in an earlier run, and a record is there again. It was left"
         f" alone; to remove it too, {new}."
     )
 
 
-def _changed_tick(one: Change, item: ReceiptItem) -> str:
+def _changed_tick(change: Change, item: ReceiptItem) -> str:
     """The sentence for a tick that was changed after it was done; "" where it was not."""
-    if item.action == one.action:
+    if item.action == change.action:
         return ""
     return (
-        f"The tick at {one.named} was changed to {one.action} after an earlier run had done"
+        f"The tick at {change.named} was changed to {change.action} after an earlier run had done"
         f" {item.action}: nothing more is sent for it. The undo of the receipt brings back what was"
         " removed; to remove what is there, make a new plan."
     )

@@ -153,6 +153,7 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
+        """Open the file to append; a torn last line is cut off, a missing file is created."""
         self.path = path
         try:
             read = read_journal(path) if path.exists() else JournalContent()

@@ -344,7 +344,7 @@ class Daily:
         """A state's sales, and what else may have been sold there."""
         none = np.zeros((len(_CHANNELS), 0), np.int64)
         sales = self.states.get(state) or StateSales(none[0], dict.fromkeys(self.bases, none), none)
-        parts = (self.uncounted.get(one, NOTHING_LOST) for one in (state, ""))
+        parts = (self.uncounted.get(name, NOTHING_LOST) for name in (state, ""))
         return sales, Uncounted(*map(sum, zip(*parts, strict=True)))
 
 
@@ -414,7 +414,7 @@ def _continuous_days(
         return (None, None), ()
     months = days.astype("datetime64[M]").astype(np.int64)
     runs = np.split(days, np.flatnonzero(np.diff(months, prepend=months[0]) > 1))
-    run = [one for one in runs if one[0] <= as_of or one is runs[0]][-1]
+    run = [span for span in runs if span[0] <= as_of or span is runs[0]][-1]
     empty = np.setdiff1d(np.arange(months[0], months[-1]), months).astype("datetime64[M]")
     return (run[0].item(), run[-1].item()), tuple(empty.astype(str).tolist())
 
@@ -423,10 +423,10 @@ def _uncounted(daily: pd.DataFrame) -> dict[str, Uncounted]:
     """The rows that `frames.sales` could not count, by state."""
     noted = daily.attrs.get(SALES)
     found: dict[str, Uncounted] = {}
-    for one in noted.get("uncounted", ()) if isinstance(noted, dict) else ():
-        before = found.get(one["state"], NOTHING_LOST)
-        more = (one[name] for name in Uncounted._fields)
-        found[one["state"]] = Uncounted(*map(sum, zip(before, more, strict=True)))
+    for part in noted.get("uncounted", ()) if isinstance(noted, dict) else ():
+        before = found.get(part["state"], NOTHING_LOST)
+        more = (part[name] for name in Uncounted._fields)
+        found[part["state"]] = Uncounted(*map(sum, zip(before, more, strict=True)))
     return found
 
 

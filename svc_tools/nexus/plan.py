@@ -185,7 +185,7 @@ class Plan:
     @property
     def missing(self) -> tuple[str, ...]:
         """A sentence for each state that is above its threshold and has no record."""
-        return tuple(one.sentence for one in self.missing_states)
+        return tuple(state.sentence for state in self.missing_states)
 
     @property
     def ticked(self) -> tuple[PlanRow, ...]:
@@ -284,8 +284,20 @@ class Plan:
         with needs("A plan as a frame", "pandas"):
             import pandas as pd  # noqa: PLC0415 - nexus works without it
         lacking = [
-            (None, "", one.state, None, None, None, None, "missing", "missing", one.sentence, "")
-            for one in self.missing_states
+            (
+                None,
+                "",
+                state.state,
+                None,
+                None,
+                None,
+                None,
+                "missing",
+                "missing",
+                state.sentence,
+                "",
+            )
+            for state in self.missing_states
         ]
         rows = [
             (
@@ -397,7 +409,7 @@ def tables_of(plan: Plan, *, evidence: bool = True) -> tuple[Table, ...]:
     """The states without a record, and the rows of a plan with their reasons, for display."""
     tables = []
     if plan.missing_states:
-        lacking = tuple((one.state, one.sentence) for one in plan.missing_states)
+        lacking = tuple((state.state, state.sentence) for state in plan.missing_states)
         tables.append(
             Table(
                 ("State", prose("Why")), lacking, "States without a record, above their threshold"
@@ -510,7 +522,7 @@ def read_plan(path: str | Path) -> Plan:
 
 
 def _twice(file: str, name: str, names: list[str]) -> str:
-    places = " and ".join(str(at) for at, one in enumerate(names, 1) if one == name)
+    places = " and ".join(str(at) for at, heading in enumerate(names, 1) if heading == name)
     return (
         f"{file} has several columns {name} (columns {places}): delete or rename those that are not"
         " the plan's"
@@ -551,11 +563,11 @@ def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, na
         problems.append(f"{name} has no rows; make the plan again")
     if problems:
         raise PlanError(problems)
-    records = [one for _, one in read if isinstance(one, PlanRow)]
+    records = [row for _, row in read if isinstance(row, PlanRow)]
     return Plan(
         tuple(sorted(records, key=lambda row: row.number)),
         *made_for,
-        tuple(one for _, one in read if isinstance(one, Missing)),
+        tuple(row for _, row in read if isinstance(row, Missing)),
     ).checked()
 
 
@@ -571,8 +583,8 @@ def plan_rows(plan: Plan) -> list[dict[str, str]]:
     """The rows of a plan as texts, by `PLAN_COLUMNS`: missing states first, then the records."""
     empty = dict.fromkeys(PLAN_COLUMNS, "")
     rows = [
-        empty | {"state": one.state, "decision": _MISSING, "evidence": one.sentence}
-        for one in plan.missing_states
+        empty | {"state": state.state, "decision": _MISSING, "evidence": state.sentence}
+        for state in plan.missing_states
     ]
     for row in plan.rows:
         why = " ".join(f"{code}: {words}" for code, words in zip(row.reasons, row.why, strict=True))
@@ -671,8 +683,8 @@ def _number(texts: Mapping[str, str], name: str) -> int:
 def _repeated(read: Iterable[tuple[int, PlanRow | Missing]]) -> Iterable[str]:
     """A problem for each row that is in the file more than once."""
     seen: dict[int | str, int] = {}
-    for line, one in read:
-        key = one.number if isinstance(one, PlanRow) else one.state
+    for line, row in read:
+        key = row.number if isinstance(row, PlanRow) else row.state
         if key in seen:
             yield f"rows {seen[key]} and {line} are the same row of the plan; leave one out"
         seen.setdefault(key, line)

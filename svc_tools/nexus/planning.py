@@ -83,18 +83,18 @@ def make_plan(
     _require_same_tests(rows, table, day)
     planned = [
         _row(
-            one,
+            subject,
             RecordFacts(
-                one.record,
+                subject.record,
                 day,
-                table.of(one.record.state, day),
+                table.of(subject.record.state, day),
                 exposure is not None,
-                rows.get(one.record.state),
-                one.several,
-                one.listed,
+                rows.get(subject.record.state),
+                subject.several,
+                subject.listed,
             ),
         )
-        for one in _subjects(mine, listed)
+        for subject in _subjects(mine, listed)
     ]
     order = {decision: place for place, decision in enumerate(DECISIONS)}
     planned.sort(key=lambda row: (order[row.decision], row.state, row.nexus_type, row.row))
@@ -241,7 +241,7 @@ def suggest(facts: RecordFacts) -> tuple[Decision, tuple[str, ...]]:
 def _stale(facts: RecordFacts) -> bool:
     """Whether a threshold was last checked more than a year before the day of the plan."""
     today = (facts.as_of.year, facts.as_of.month, facts.as_of.day)
-    days = [one.checked_on for one in (facts.threshold, facts.exposure) if one is not None]
+    days = [fact.checked_on for fact in (facts.threshold, facts.exposure) if fact is not None]
     return facts.by_table and any(
         day is not None and (day.year + 1, day.month, day.day) < today for day in days
     )
@@ -249,7 +249,7 @@ def _stale(facts: RecordFacts) -> bool:
 
 def _low_certainty(facts: RecordFacts) -> bool:
     rows = (facts.threshold, facts.exposure)
-    return facts.by_table and any(one is not None and one.certainty == "low" for one in rows)
+    return facts.by_table and any(fact is not None and fact.certainty == "low" for fact in rows)
 
 
 def _unknown(facts: RecordFacts, name: str) -> bool:
@@ -370,8 +370,8 @@ def _subjects(mine: Register, listed: Register | None) -> list[_Subject]:
     found = [] if listed is None else found_differences(mine, listed)
 
     def subject(record: Registration, unlike: list[Difference]) -> _Subject:
-        blanks = [one for one in unlike if one.mine == ""]
-        differing = [one for one in unlike if one.mine != ""]
+        blanks = [difference for difference in unlike if difference.mine == ""]
+        differing = [difference for difference in unlike if difference.mine != ""]
         record = _filled(record, blanks)
         expected = len(on_service.get(record.key, ()))
         several = max(expected, len(own.get(record.key, ()))) > 1
@@ -379,12 +379,13 @@ def _subjects(mine: Register, listed: Register | None) -> list[_Subject]:
         return _Subject(record, several, expected, comparison, _differences(differing))
 
     subjects = [
-        subject(record, [one for one in found if one.record is record]) for record in mine.records
+        subject(record, [difference for difference in found if difference.record is record])
+        for record in mine.records
     ]
     subjects += [
-        subject(replace(one.listed, row=0), [one])
-        for one in found
-        if one.record is None and one.listed is not None
+        subject(replace(difference.listed, row=0), [difference])
+        for difference in found
+        if difference.record is None and difference.listed is not None
     ]
     return subjects
 
@@ -394,12 +395,15 @@ def _filled(record: Registration, blanks: list[Difference]) -> Registration:
     listed = blanks[0].listed if blanks else None
     if listed is None:
         return record
-    return replace(record, **{one.difference: getattr(listed, one.difference) for one in blanks})
+    return replace(
+        record,
+        **{difference.difference: getattr(listed, difference.difference) for difference in blanks},
+    )
 
 
 def _comparison(found: list[Difference]) -> _Comparison:
     """How a record compares with the service's, from its differences."""
-    kinds = {one.difference for one in found}
+    kinds = {difference.difference for difference in found}
     if "only_mine" in kinds:
         return "only_mine"
     if "only_service" in kinds:
@@ -410,15 +414,16 @@ def _comparison(found: list[Difference]) -> _Comparison:
 def _differences(found: list[Difference]) -> str:
     """The differences of one record in a sentence."""
     texts = [
-        f"{one.difference} is {one.mine or 'empty'} in your register and"
-        f" {one.service or 'empty'} on the service"
-        for one in found
-        if one.difference not in {"only_mine", "only_service"}
+        f"{difference.difference} is {difference.mine or 'empty'} in your register and"
+        f" {difference.service or 'empty'} on the service"
+        for difference in found
+        if difference.difference not in {"only_mine", "only_service"}
     ]
     return f"Differences: {'; '.join(texts)}." if texts else ""
 
 
 def _row(subject: _Subject, facts: RecordFacts) -> PlanRow:
+    """The row of the plan for one registration: the decision, its reasons, and the evidence."""
     record = subject.record
     decision, codes = suggest(facts)
     return PlanRow(
@@ -513,6 +518,7 @@ def _test_words(logic: str, sales: int | None, transactions: int | None) -> str:
 
 
 def _state_exposure(cells: Mapping[str, object]) -> StateExposure:
+    """The exposure of one state from a row of its table; a missing cell is not known."""
     below, covered = _truth(cells, "below_all"), _truth(cells, "period_covered")
     logic = _text(cells.get("logic"))
     test = (_whole(cells, "threshold_sales"), _whole(cells, "threshold_transactions"))

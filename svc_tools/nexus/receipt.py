@@ -290,7 +290,7 @@ class Receipt:
         )
         parts += [f"{not_done} not {done}"] if not_done else []
         if self.kind in EDIT_KINDS and len(ticked) <= _NAMED:
-            parts = [f"{one.named} {_COUNTED.get(one.status, 'not changed')}" for one in ticked]
+            parts = [f"{item.named} {_COUNTED.get(item.status, 'not changed')}" for item in ticked]
         sentences = [f"{counted(len(ticked), noun)}: {', '.join(parts) or 'nothing to do'}."]
         if lost := [item.named for item in self.items if item.status == "lost"]:
             sentences.append(f"NO REMOVAL SENT, AND NO LONGER LISTED: {', '.join(lost)}.")
@@ -388,6 +388,7 @@ class Receipt:
 
     @property
     def _tables(self) -> Sequence[Table]:
+        """The table of the first 200 items, as the receipt is displayed."""
         rows = tuple(
             (
                 item.state,
@@ -510,13 +511,19 @@ def receipts(folder: str | Path | None = None) -> pd.DataFrame:
 
 def _row(path: Path) -> dict[str, object]:
     try:
-        one = read_receipt(path)
+        receipt = read_receipt(path)
     except (ReceiptError, OSError) as error:
         moment = datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.exists() else None
         return {"file": path.name, "started": moment, "said": str(error), "path": str(path)}
     names = ("started", "kind", "plan_id", "service", "account", "finished", "undoable", "of")
-    facts = {name: getattr(one, name) for name in (*names, "can_restore")}
-    return {"file": path.name, **facts, **one.counts, "said": one.sentence, "path": str(path)}
+    facts = {name: getattr(receipt, name) for name in (*names, "can_restore")}
+    return {
+        "file": path.name,
+        **facts,
+        **receipt.counts,
+        "said": receipt.sentence,
+        "path": str(path),
+    }
 
 
 def receipt_folder() -> Path:
@@ -618,16 +625,16 @@ def apply_event(items: dict[Key, ReceiptItem], event: Event) -> None:
 
 def _begin_run(items: dict[Key, ReceiptItem], event: Event) -> None:
     """A run starts: add its items; drop those that were never sent and are not ticked now."""
-    about = {(one["state"], one["nexus_type"]): one for one in event["items"]}
+    about = {(step["state"], step["nexus_type"]): step for step in event["items"]}
     for key in [key for key, item in items.items() if item.status == "not_attempted"]:
         if key not in about:
             del items[key]
-    for key, one in about.items():
+    for key, step in about.items():
         item = items.get(key) or ReceiptItem(*key)
         if not item.step and item.status != "lost":  # else as it was when the request was sent
-            item = replace(item, action=one["action"])
+            item = replace(item, action=step["action"])
         if item.status == "not_attempted":
-            item = replace(item, expected=one["expected"])
+            item = replace(item, expected=step["expected"])
         items[key] = item
 
 

@@ -197,8 +197,14 @@ class Register:
             import pandas as pd  # noqa: PLC0415 - nexus works without it
         frame = pd.DataFrame(
             [
-                (one.state, one.nexus_type, one.registered_at, one.address, one.notes)
-                for one in self.records
+                (
+                    record.state,
+                    record.nexus_type,
+                    record.registered_at,
+                    record.address,
+                    record.notes,
+                )
+                for record in self.records
             ],
             columns=[*FIELDS],
         )
@@ -214,7 +220,7 @@ class Register:
             OSError: it cannot be written; a file that was there is left as it was.
         """
         path = Path(path)
-        rows = [[*one.texts[:3], *map(guarded, one.texts[3:])] for one in self.records]
+        rows = [[*record.texts[:3], *map(guarded, record.texts[3:])] for record in self.records]
         write_rows(path, [FIELDS, *rows])
         return path
 
@@ -240,7 +246,7 @@ class Register:
     def tables(self) -> tuple[Table, ...]:
         """The records as a table, for display."""
         heads = ("State", "Type", "Registered at", prose("Address"), prose("Notes"))
-        rows = [tuple(plain(cell) or NOTHING for cell in one.texts) for one in self.records]
+        rows = [tuple(plain(cell) or NOTHING for cell in record.texts) for record in self.records]
         return (Table(heads, rows, "Nexus register"),) if rows else ()
 
 
@@ -398,6 +404,7 @@ def _days(cells: Sequence[object], style: DateStyle, problems: list[str]) -> lis
 def _record(
     number: int, cells: Mapping[str, object | None], day: Day, problems: list[str]
 ) -> Registration | None:
+    """One row of the register; where it is not valid `None`, and the reasons join `problems`."""
     state = us_state(cells.get("state"))
     kind = nexus_type_of(cells.get("nexus_type"))
     if isinstance(day, NoDate):

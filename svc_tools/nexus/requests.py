@@ -104,11 +104,13 @@ def ticked_changes(plan: Plan) -> tuple[Change, ...]:
     """
     found = []
     loose = not (plan.service or plan.account)
-    for one in plan.removals:
-        rows = tuple(_record_of(row.record) for row in one.rows)
-        keep = None if one.keep is None else _record_of(one.keep.record)
+    for removal in plan.removals:
+        rows = tuple(_record_of(row.record) for row in removal.rows)
+        keep = None if removal.keep is None else _record_of(removal.keep.record)
         action = "remove" if keep is None else "replace"
-        found.append(Change(one.state, one.nexus_type, action, one.expected, rows, keep, loose))
+        found.append(
+            Change(removal.state, removal.nexus_type, action, removal.expected, rows, keep, loose)
+        )
     return tuple(found)
 
 
@@ -148,8 +150,8 @@ def not_restored(receipt: Receipt, changes: Iterable[Change]) -> Iterator[str]:
     """Sentences on what a restore does not add again."""
     names = {
         name
-        for one in changes
-        for name, value in (one.record or {}).items()
+        for change in changes
+        for name, value in (change.record or {}).items()
         if value is not None and name not in {*FIELDS, "created_at", "updated_at"}
     }
     if names:
@@ -157,13 +159,13 @@ def not_restored(receipt: Receipt, changes: Iterable[Change]) -> Iterator[str]:
         yield f"The service had more of the records ({listed}), which cannot be added again."
     if receipt.kind in EDIT_KINDS:
         return
-    if doubtful := [one.named for one in receipt.restorable if one.status in UNSETTLED]:
+    if doubtful := [item.named for item in receipt.restorable if item.status in UNSETTLED]:
         yield (
             f"Whether a removal was carried out, or will be, is not known: {', '.join(doubtful)}."
             " Look at the list again later; where a record is gone then, restore once more."
         )
     for item in receipt.restorable:
-        kinds = Counter((one["state"], one["nexus_type"]) for one in item.before)
+        kinds = Counter((record["state"], record["nexus_type"]) for record in item.before)
         for (state, kind), count in kinds.items():
             if count > 1 and item.status != "removed_only":
                 yield (
@@ -172,24 +174,24 @@ def not_restored(receipt: Receipt, changes: Iterable[Change]) -> Iterator[str]:
                 )
 
 
-def _record_of(one: Registration) -> Record:
+def _record_of(registration: Registration) -> Record:
     """A record of a register in the form of the wire format."""
-    since = None if one.registered_at is None else one.registered_at.isoformat()
+    since = None if registration.registered_at is None else registration.registered_at.isoformat()
     return {
-        "state": one.state,
-        "nexus_type": one.nexus_type,
+        "state": registration.state,
+        "nexus_type": registration.nexus_type,
         "registered_at": since,
-        "address": one.address,
-        "notes": one.notes,
+        "address": registration.address,
+        "notes": registration.notes,
     }
 
 
 def as_listed(register: Register) -> ListedRecords:
     """A register in the form in which a service lists."""
     records: dict[tuple[str, str], tuple[Record, ...]] = {}
-    for one in register.records:
-        key = (one.state, str(one.nexus_type))
-        records[key] = (*records.get(key, ()), _record_of(one))
+    for registration in register.records:
+        key = (registration.state, str(registration.nexus_type))
+        records[key] = (*records.get(key, ()), _record_of(registration))
     return ListedRecords(records)
 
 
@@ -318,7 +320,7 @@ def _not_put(
         return "absent", f"There is no {change.named} on the service (any more): nothing to change."
     if len(there) == 1 and not _unlike(record, there[0], loose=False):
         return ADDED[change.action], f"{change.named} is there as it should be; nothing was sent."
-    what = "; ".join(details_in_words(one) for one in there)
+    what = "; ".join(details_in_words(record) for record in there)
     if there and change.action == "add":
         return "changed", f"{change.named} is registered already ({what}): nothing was sent."
     if alone or len(there) > 1:
@@ -408,7 +410,7 @@ def _staying(change: Change, there: tuple[Record, ...]) -> list[Record]:
     fitting: list[Record] = []
     for record, row in _with_rows(change, there):
         is_it = row is not None and row == change.record
-        if is_it and all(_unlike(one, record, loose=False) for one in fitting):
+        if is_it and all(_unlike(other, record, loose=False) for other in fitting):
             fitting.append(record)
     return fitting if change.action == "replace" else []
 
@@ -491,7 +493,7 @@ def _result_of(reply: Reply) -> RequestResult:
 def _is_shallow(value: object, levels: int) -> bool:
     """Whether JSON is nested so little that every reader of the journal can read it."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_is_shallow(one, levels - 1) for one in inner)
+    return levels > 0 and all(_is_shallow(child, levels - 1) for child in inner)
 
 
 def _reference(reply: Reply, body: object) -> str | None:
@@ -668,6 +670,7 @@ def doubted_verdict(item: ReceiptItem, verdict: ItemVerdict) -> ItemVerdict:
 
 
 def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> ItemVerdict:
+    """The result of an addition or an edit, by the records that the service lists for its key."""
     if not there:
         lost = ItemVerdict("refused", f"{item.named} is not listed: it was not added.")
         return removed_only_verdict(item, lost) if item.action in TWO_STEPS else lost

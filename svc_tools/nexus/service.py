@@ -124,19 +124,25 @@ def _paired(
     pairs: list[tuple[Registration | None, Registration | None]] = []
     for most in range(len(DETAILS) + 1):
         for record in [*left]:
-            like = next((one for one in right if len(_unlike(record, one)) == most), None)
+            like = next(
+                (candidate for candidate in right if len(_unlike(record, candidate)) == most), None
+            )
             if like is not None:
                 left.remove(record)
                 right.remove(like)
                 pairs.append((record, like))
-    return [*pairs, *((one, None) for one in left), *((None, one) for one in right)]
+    return [
+        *pairs,
+        *((unpaired, None) for unpaired in left),
+        *((None, unpaired) for unpaired in right),
+    ]
 
 
 def _unlike(record: Registration, listed: Registration) -> list[tuple[str, str, str]]:
     """The details that differ, with each side's text; blanks and line ends do not count."""
     sides = (_compared(record), _compared(listed))
     return [
-        (name, one, other) for name, one, other in zip(DETAILS, *sides, strict=True) if one != other
+        (name, own, other) for name, own, other in zip(DETAILS, *sides, strict=True) if own != other
     ]
 
 
@@ -242,7 +248,9 @@ def _complete_list(client: Svc) -> NexusList | str:
             return f"The service does not list nexus records (HTTP {error.status_code})"
         raise
     there, more = len(response.nexus), response.model_extra or {}
-    counts = [one for one in (response.count, *map(more.get, _TOTALS)) if isinstance(one, int)]
+    counts = [
+        number for number in (response.count, *map(more.get, _TOTALS)) if isinstance(number, int)
+    ]
     if (count := max(counts, default=0)) > there:  # a part proves nothing of the rest
         part = f"{there:,} of its {count:,} records"
         return f"The service lists {part}, which is not the whole register"
@@ -261,9 +269,10 @@ def list_records(client: Svc) -> ListedRecords | None:
     if isinstance(response, str):
         return None
     records: dict[tuple[str, str], tuple[Record, ...]] = {}
-    for one in response.nexus:
+    for registration in response.nexus:
         record: Record = {
-            name: None if value is None else str(value) for name, value in one.model_dump().items()
+            name: None if value is None else str(value)
+            for name, value in registration.model_dump().items()
         }
         key = (compared(record, "state") or "", compared(record, "nexus_type") or "")
         record |= {"state": key[0], "nexus_type": key[1]}

@@ -147,7 +147,7 @@ def exposure(
     totals = daily_of(daily, as_of)
     covered = totals.covered
     if covers is not None:
-        first, last = (_day("covers", one, text=True) for one in covers)
+        first, last = (_day("covers", day, text=True) for day in covers)
         if last < first:
             raise ValueError(f"covers: {last} lies before {first}")
         covered = first, last
@@ -160,14 +160,17 @@ def exposure(
     ):
         found = _exposed(state, totals, thresholds, as_of, covered)
         types = records.get(state, ())
-        registered = ", ".join(one for one in NEXUS_TYPES if one in types)
+        registered = ", ".join(kind for kind in NEXUS_TYPES if kind in types)
         cells.append(_cells(found, as_of, covered, None if register is None else registered))
     cells.sort(key=_place)
     counts = dict.fromkeys(("transactions", "threshold_transactions"), "Int64")
     flags = dict.fromkeys(("period_covered", "far_below", "marketplace_only"), "bool")
     kinds = dict.fromkeys(EXPOSURE_COLUMNS, "object") | counts | flags
     frame = pd.DataFrame(
-        {name: pd.Series([one[name] for one in cells], dtype=kind) for name, kind in kinds.items()}
+        {
+            name: pd.Series([cell[name] for cell in cells], dtype=kind)
+            for name, kind in kinds.items()
+        }
     )
     frame.attrs["svc_exposure"] = _about(daily, as_of, covered, totals, given=covers is not None)
     return frame
@@ -323,15 +326,19 @@ def _exposed(
     most: list[Series | None] = [reading.series for reading in readings]
     if base_missing:
         most = [sales.most(marketplace=row.marketplace_counts is not False)]
-    of_state = (one for one in thresholds.rows if one.state == state and one.sales is not None)
-    rules = [row, *(one for one in of_state if one is not row)]
+    of_state = (
+        threshold
+        for threshold in thresholds.rows
+        if threshold.state == state and threshold.sales is not None
+    )
+    rules = [row, *(threshold for threshold in of_state if threshold is not row)]
     below: list[bool | None] = []
     for tests in (rules, [row]):
         met = [_met_in(reading.series, must, tests) for reading in readings]
         # no sale that was not given, or not counted, can make it met
         sure = covers_days(covered, begin, as_of) and not uncounted.unsized
-        for one in most if sure else ():
-            more = None if one is None else one.with_more(uncounted.cents, uncounted.rows)
+        for series in most if sure else ():
+            more = None if series is None else series.with_more(uncounted.cents, uncounted.rows)
             sure = sure and more is not None and _met_in(more, must, tests) is None
         below.append(_below(row, met, sure=sure, base_missing=base_missing))
     crossed = [found.met_on for found in shown.found]
@@ -345,7 +352,7 @@ def _exposed(
     )
     first_crossed = min((day for day in crossed if day is not None), default=None)
     met_in, band = _met_in(shown.series, must, rules), _band(row, readings)
-    most_used = max(one.used for one in (shown.best, running) if one is not None)
+    most_used = max(measured.used for measured in (shown.best, running) if measured is not None)
     never_met = first_crossed is None and met_in is None
     return _Exposed(
         state=state,
@@ -385,9 +392,11 @@ def _readings(sales: StateSales, row: Threshold, now: tuple[Window, ...]) -> tup
     for base, marketplace in product(bases, choices):
         series = sales.series(base, marketplace=marketplace)
         found = [held_against(series, window, row) for window in reversed(now)]
-        found.sort(key=lambda one: one.rank, reverse=True)  # of two equal ones the current first
+        found.sort(
+            key=lambda measured: measured.rank, reverse=True
+        )  # of two equal ones the current first
         readings.append(_Reading(base, marketplace, series, tuple(found)))
-    return tuple(sorted(readings, key=lambda one: one.best.rank, reverse=True))
+    return tuple(sorted(readings, key=lambda reading: reading.best.rank, reverse=True))
 
 
 def _band(row: Threshold, readings: tuple[_Reading, ...]) -> _Band:
@@ -417,7 +426,11 @@ def _met_in(series: Series, must: Sequence[Window], rules: Sequence[Threshold]) 
     """A window in which a threshold was met, by the first rule or by those of the window's time."""
     for number, rule in enumerate(rules):
         begin, end = rule.effective_from or date.min, rule.effective_to or date.max
-        own = [one for one in must if not number or (begin <= one.last and one.first <= end)]
+        own = [
+            window
+            for window in must
+            if not number or (begin <= window.last and window.first <= end)
+        ]
         met = series.met_on(own, rule, until=end if number else None)
         for window, day in zip(own, met, strict=True):
             if day is not None:
@@ -429,9 +442,9 @@ def _below(
     row: Threshold, met: list[Window | None], *, sure: bool, base_missing: bool
 ) -> bool | None:
     """Whether the threshold was never met, by any reading; `None` where that is not known."""
-    if all(one is not None for one in met):
+    if all(window is not None for window in met):
         return None if base_missing or row.base is None else False
-    if any(one is not None for one in met) or not sure:
+    if any(window is not None for window in met) or not sure:
         return None
     known = None not in (row.base, row.marketplace_counts, row.trailing_months)
     return True if known and row.logic != "unknown" and row.certainty != "low" else None
@@ -589,7 +602,9 @@ def _reading_sentences(found: _Exposed, row: Threshold) -> Iterator[str]:
     if row.marketplace_counts is False and found.marketplace_cents:
         left_out = _dollar_text(found.marketplace_cents)
         yield f"Sales through marketplaces do not count here ({left_out} of them are left out)."
-    if row.marketplace_counts is None and {one.marketplace for one in found.readings} != {True}:
+    if row.marketplace_counts is None and {reading.marketplace for reading in found.readings} != {
+        True
+    }:
         yield "Whether sales through marketplaces count is not known."
     if least is not shown:
         without = "" if least.marketplace else " without marketplaces"

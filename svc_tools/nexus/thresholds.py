@@ -141,6 +141,7 @@ class Thresholds:
         return as_html(*self._shown())
 
     def _shown(self) -> tuple[Note, Table]:
+        """The note and the table that terminal and notebook display."""
         days = sorted({row.checked_on for row in self.rows})
         checked = " to ".join(map(str, dict.fromkeys((days[0], days[-1])))) if days else NOTHING
         sentences = [

@@ -723,7 +723,7 @@ def unknown_warnings(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]
     for code, count in counts:
         if code not in _ADVISORIES:
             rows[code] += count
-    return sorted(rows.items(), key=lambda one: (-one[1], one[0]))
+    return sorted(rows.items(), key=lambda row: (-row[1], row[0]))
 
 
 def code_of(warning: str | Advisory) -> str:

@@ -356,7 +356,7 @@ def _widths(needs: Sequence[_Need], room: int) -> list[int]:
     """The width of each column: its least, and an even share of the room that is left."""
     widths = [need.least for need in needs]
     spare = max(0, room - sum(widths))
-    by_need = sorted(range(len(needs)), key=lambda one: needs[one].most - needs[one].least)
+    by_need = sorted(range(len(needs)), key=lambda place: needs[place].most - needs[place].least)
     for served, column in enumerate(by_need):
         more = min(needs[column].most - needs[column].least, spare // (len(by_need) - served))
         widths[column] += more
@@ -372,7 +372,9 @@ def _print(console: Console, renderable: RenderableType, *, indent: int, width: 
     lines = console.render_lines(Padding(renderable, (0, 0, 0, indent)), options, pad=False)
     stripped = [segment for line in lines for segment in (*_stripped(line), Segment.line())]
     if options.ascii_only:
-        stripped = [one._replace(text=one.text.replace(NOTHING, "-")) for one in stripped]
+        stripped = [
+            segment._replace(text=segment.text.replace(NOTHING, "-")) for segment in stripped
+        ]
     console.print(Segments(stripped), end="", crop=False)
 
 
@@ -426,7 +428,9 @@ def card(
         what = "the service has no reliable rate"
     if lacking(result):
         what = "known so far: not the whole rate"
-    missing = [sentence(one) for one in result.warnings if code_of(one) in PARTIAL_CODES]
+    missing = [
+        sentence(warning) for warning in result.warnings if code_of(warning) in PARTIAL_CODES
+    ]
     parts = _card_known(result)
     level = confidence_of(result) or "not stated"
     bar, bar_label = _card_bar(result, parts)
@@ -448,7 +452,7 @@ def card(
         level_color=_CONFIDENCE_COLORS.get(level, _ALERT),
         level_meaning=meaning_of(level) if level in CONFIDENCES else "",
         facts=[*_card_facts(result), *facts],
-        warnings=[capital(one) for one in shown if one not in missing],
+        warnings=[capital(warning) for warning in shown if warning not in missing],
     )
 
 
@@ -592,7 +596,7 @@ def visible(text: str) -> str:
 
 def printable(value: object) -> str:
     """A value of the data on one line, without control characters."""
-    return "".join(one if one.isprintable() else "\ufffd" for one in str(value).strip())
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in str(value).strip())
 
 
 def plain(value: object, longest: int = 60) -> str:

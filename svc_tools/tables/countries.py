@@ -116,7 +116,7 @@ def country_in_name(label: Hashable) -> CountryName | None:
     """What a column's name says of a country; `None` where it is none, or not a place's."""
     text = str(label)
     bare = unicodedata.normalize("NFKD", text)
-    bare = "".join(one for one in bare if not unicodedata.combining(one))
+    bare = "".join(letter for letter in bare if not unicodedata.combining(letter))
     if bare.strip().casefold() in _IN_OTHER_SCRIPTS:
         return CountryName("plain", sure=False, stem="country", coded=False)
     return _read_name(plain_name(bare))
@@ -124,6 +124,7 @@ def country_in_name(label: Hashable) -> CountryName | None:
 
 @lru_cache(maxsize=4096)
 def _read_name(plain: str) -> CountryName | None:
+    """What the name of a column says of a country; `None` where it names no country of a place."""
     whole = _SHORT.sub("country", plain)
     apart = re.sub(r"(?<=[a-z])(?=countr(?:y|ies))|(?<=country)(?=[a-z0-9])", "_", whole)
     words = [word for word in apart.split("_") if word]
@@ -227,8 +228,8 @@ def find_country(
     if len(best) > 1:
         return Country(problem=_several(best))
     stem = named[best[0]].stem if best else None
-    others = [one for one in left if one not in named or named[one].stem != stem]
-    notes = _unused_note([one for one in others if one not in agreeing], sample)
+    others = [label for label in left if label not in named or named[label].stem != stem]
+    notes = _unused_note([label for label in others if label not in agreeing], sample)
     if best and rows is not None:
         asked = doubt(best[0], columns, rows)
         if asked is not None:
@@ -253,7 +254,7 @@ def _one_of_each(
         label
         for same in by_stem.values()
         for label in (
-            same if len({*same}) < len(same) else [min(same, key=lambda one: _rank(one, names))]
+            same if len({*same}) < len(same) else [min(same, key=lambda label: _rank(label, names))]
         )
     ]
 
@@ -291,7 +292,7 @@ _NUMBER = re.compile(r"[0-9]{1,3}(?:\.0+)?")
 
 def _is_no_country(text: str) -> bool:
     """Whether a text is a number that no country has, a code of phones or an address."""
-    digits = sum(one.isdigit() for one in text)
+    digits = sum(letter.isdigit() for letter in text)
     return text[0] == "+" or "@" in text or (digits > 0 and not _NUMBER.fullmatch(text))
 
 
@@ -376,7 +377,7 @@ def _unused_note(
     left: Iterable[Hashable], sample: Callable[[Hashable], Sequence[str | None]]
 ) -> tuple[str, ...]:
     """That some columns look like countries and are not used."""
-    listed = ", ".join(repr(one) for one in left if _looks_like_countries(one, sample))
+    listed = ", ".join(repr(label) for label in left if _looks_like_countries(label, sample))
     return (f"columns that look like countries and are not used: {listed}",) if listed else ()
 
 

@@ -204,6 +204,11 @@ def _opened_bytes(path: Path) -> BinaryIO:
 
 
 def _encoding_of(path: Path, sample: bytes, notes: list[str]) -> str:
+    """The encoding of a file, which is read to its end; a fallback is added to `notes`.
+
+    Raises:
+        FileError: it is no text, or has no encoding that is known.
+    """
     for mark, name in _BOMS:
         if sample.startswith(mark):
             return name

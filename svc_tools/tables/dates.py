@@ -372,11 +372,11 @@ def _how(style: DateStyle, shown: Sequence[str], numbers: Sequence[str]) -> str:
     if style.column is None:
         ways = dict.fromkeys(numbers, "as the day number of a spreadsheet")
         ways |= dict.fromkeys(shown, str(style.order))
-        notes = [f"{one!r} is read {way}: {read_one(one, style)}" for one, way in ways.items()]
+        notes = [f"{text!r} is read {way}: {read_one(text, style)}" for text, way in ways.items()]
     else:
-        notes = [f"is read {style.order}: {one!r} is {read_one(one, style)}" for one in shown]
-        for one in numbers:
-            notes.append(f"has day numbers of a spreadsheet: {one} is {read_one(one, style)}")
+        notes = [f"is read {style.order}: {text!r} is {read_one(text, style)}" for text in shown]
+        for text in numbers:
+            notes.append(f"has day numbers of a spreadsheet: {text} is {read_one(text, style)}")
     return " and ".join(notes)
 
 
@@ -390,11 +390,11 @@ def read(cells: Parsed, style: DateStyle) -> Read:
         raise RuntimeError("dates are read before their column has decided how")
     result = Read(style)
     add = result.days.append
-    for at, one in enumerate(cells.found):
-        if type(one) is date or one is None:
-            add(one)
+    for at, found in enumerate(cells.found):
+        if type(found) is date or found is None:
+            add(found)
         else:
-            add(_day(one, cells.values[at], at, result))
+            add(_day(found, cells.values[at], at, result))
     return result
 
 
@@ -419,37 +419,37 @@ def _ambiguous(
     return DatesAmbiguous(style.role, style.column, values, kind)
 
 
-def _day(one: _Found, value: object, at: int, result: Read) -> Day:
+def _day(found: _Found, value: object, at: int, result: Read) -> Day:
     """The day of a cell that is not just a date; what it rests on is noted."""
-    if isinstance(one, datetime):
-        return _of_moment(one, at, result)
-    if isinstance(one, _Numeric):
-        return _of_numeric(one, value, at, result)
-    if isinstance(one, _Number):
-        if not result.style.counts_days or one.day is None:
+    if isinstance(found, datetime):
+        return _of_moment(found, at, result)
+    if isinstance(found, _Numeric):
+        return _of_numeric(found, value, at, result)
+    if isinstance(found, _Number):
+        if not result.style.counts_days or found.day is None:
             return _no_date(value, _A_NUMBER)
         if result.style.from_1904:
             result.from_1904.append(at)
-        day = one.day + result.style.since
+        day = found.day + result.style.since
         return _of_moment(day, at, result) if isinstance(day, datetime) else day
-    return one
+    return found
 
 
-def _of_numeric(one: _Numeric, value: object, at: int, result: Read) -> Day:
+def _of_numeric(numeric: _Numeric, value: object, at: int, result: Read) -> Day:
     order = result.style.order
-    month, day = one.day("month first"), one.day("day first")
+    month, day = numeric.day("month first"), numeric.day("day first")
     if order is not None:
-        found, why = one.day(order), f"is not a date if it is read {order}"
+        found, why = numeric.day(order), f"is not a date if it is read {order}"
     else:
         found = None if month and day and month != day else month or day
         why = _UNDECIDED
-        if not month and one.may_begin_with_year():
+        if not month and numeric.may_begin_with_year():
             found, why = None, _YEAR_OR_DAY
     if found is None:
         return _no_date(value, why if month or day else _NOT_A_DATE)
-    if one.clock is None:
+    if numeric.clock is None:
         return found
-    return _of_moment(datetime.combine(found, one.clock), at, result)
+    return _of_moment(datetime.combine(found, numeric.clock), at, result)
 
 
 def _of_moment(moment: datetime, at: int, result: Read) -> Day:
@@ -485,6 +485,7 @@ class _Seen:
     """What the cells of a column show; day numbers count from so many days after day 0."""
 
     def __init__(self, since: timedelta) -> None:
+        """Begin with no cells; reading the column fills the attributes."""
         self._since = since
         self.deciding = False
         """Whether any of them decides."""

@@ -181,6 +181,12 @@ NO_DATE = Refusal("invalid", "as_of: the row has no date")
 
 
 def _question(cells: Cells) -> PlaceQuery:
+    """The query of one row, with what was concluded from its other cells.
+
+    Raises:
+        ValueError: the cells name no place, or contradict each other.
+        ElsewhereError: the place is outside of the United States.
+    """
     _check_country(cells)
     address, city, location = text_of(cells.address), text_of(cells.city), text_of(cells.location)
     written, with_zip = _state(cells.state), _state_with_zip(cells.zip)
@@ -261,7 +267,7 @@ def _check_text(role: str, text: str) -> None:
         raise ValueError(
             f"{role}: {text[:40]!r} is too long; expected {_LONGEST} characters at most"
         )
-    if not text.isascii() and any("\ud800" <= one <= "\udfff" for one in text):
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError(
             f"{role}: {text[:40]!r} holds half a character: the file was read with another"
             " encoding than it was written with"
@@ -287,6 +293,11 @@ def _bare_city(city: str | None, state: str) -> str | None:
 
 
 def _check_country(cells: Cells) -> None:
+    """Check that the country, where one is given, is the United States.
+
+    Raises:
+        ElsewhereError: it is another country, or none that is known.
+    """
     text = text_of(cells.country)
     if text is None:
         country = cells.country
@@ -383,7 +394,7 @@ def first_day(day: date, grain: Grain) -> date:
     return date(day.year, day.month if grain == "month" else (day.month - 1) // 3 * 3 + 1, 1)
 
 
-_PLACE = tuple(one.name for one in fields(Place) if one.name != "as_of")
+_PLACE = tuple(field.name for field in fields(Place) if field.name != "as_of")
 
 
 def on_days(undated: Sequence[Place], days: Sequence[date | None]) -> list[Place]:
@@ -396,8 +407,8 @@ def on_days(undated: Sequence[Place], days: Sequence[date | None]) -> list[Place
     for name in _PLACE:
         _set(Place, name, dated, map(attrgetter(name), undated))
     _set(Place, "as_of", dated, days)
-    by_id = {id(one): one for one in undated}
-    known = {key: one.hash_apart_from_day() for key, one in by_id.items()}
+    by_id = {id(place): place for place in undated}
+    known = {key: place.hash_apart_from_day() for key, place in by_id.items()}
     apart = map(known.__getitem__, map(id, undated))
     _set(Place, "_hash", dated, map(hash, zip(apart, days, strict=True)))
     return dated

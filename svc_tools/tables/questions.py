@@ -51,15 +51,15 @@ def answers(questions: Iterable[Question]) -> dict[str, object]:
     Lists are joined, and so are mappings.
     """
     found: dict[str, object] = {}
-    for one in questions:
-        likely = OPEN if one.likely is None else one.likely
-        before = found.get(one.argument, likely)
+    for question in questions:
+        likely = OPEN if question.likely is None else question.likely
+        before = found.get(question.argument, likely)
         if isinstance(before, list | tuple) and isinstance(likely, list | tuple):
-            found[one.argument] = [*dict.fromkeys([*before, *likely])]
+            found[question.argument] = [*dict.fromkeys([*before, *likely])]
         elif isinstance(before, Mapping) and isinstance(likely, Mapping):
-            found[one.argument] = {**likely, **before}
+            found[question.argument] = {**likely, **before}
         else:
-            found[one.argument] = before
+            found[question.argument] = before
     return found
 
 
@@ -73,8 +73,8 @@ def in_python(questions: Iterable[Question], call: str = "lookup") -> str:
     """
     found = answers(questions)
     if call.endswith("="):
-        return call + "{" + ", ".join(f"{name!r}: {one!r}" for name, one in found.items()) + "}"
-    return f"{call}({', '.join(f'{name}={one!r}' for name, one in found.items())})"
+        return call + "{" + ", ".join(f"{name!r}: {value!r}" for name, value in found.items()) + "}"
+    return f"{call}({', '.join(f'{name}={value!r}' for name, value in found.items())})"
 
 
 def in_shell(questions: Iterable[Question], options: Mapping[str, str]) -> str:
@@ -108,7 +108,7 @@ def _options_of(argument: str, value: object, options: Mapping[str, str]) -> str
     each = value if isinstance(value, list | tuple) else [value]
     if isinstance(value, Mapping):
         each = [f"{label}={what}" for label, what in value.items()]
-    return " ".join(f"{name} {_quoted(str(one))}" for one in each)
+    return " ".join(f"{name} {_quoted(str(text))}" for text in each)
 
 
 _BARE = re.compile(r"[A-Za-z0-9_./:@%+=-]+|…")
@@ -137,20 +137,22 @@ def in_sentences(
         choices: whether to say what each value stands for.
     """
     written = _in_python if answer is None else answer
-    seen = [(one, _seen(one, choices=choices)) for one in questions]
+    seen = [(question, _seen(question, choices=choices)) for question in questions]
     return [
-        text if one.likely is None else f"{text}; likeliest: {written(one)}{_reason(one)}"
-        for one, text in seen
+        text
+        if question.likely is None
+        else f"{text}; likeliest: {written(question)}{_reason(question)}"
+        for question, text in seen
     ]
 
 
-def _seen(one: Question, *, choices: bool) -> str:
-    return f"{one.why}; {one.choices}" if choices and one.choices else one.why
+def _seen(question: Question, *, choices: bool) -> str:
+    return f"{question.why}; {question.choices}" if choices and question.choices else question.why
 
 
-def _in_python(one: Question) -> str:
-    return f"{one.argument}={one.likely!r}"
+def _in_python(question: Question) -> str:
+    return f"{question.argument}={question.likely!r}"
 
 
-def _reason(one: Question) -> str:
-    return f" ({one.because})" if one.because else ""
+def _reason(question: Question) -> str:
+    return f" ({question.because})" if question.because else ""

@@ -82,7 +82,7 @@ class ColumnMissing(ColumnError):  # noqa: N818 - the fault in the user's words
         listed = ", ".join(map(str, self.columns[:_MOST_SHOWN])) or "none"
         more = ", …" if len(self.columns) > _MOST_SHOWN else ""
         self.fact = f"no column holds the {_in_words(role)} (the columns: {listed}{more})"
-        self.fact += "".join(f"; {one}" for one in self.passed)
+        self.fact += "".join(f"; {sentence}" for sentence in self.passed)
         self.advice = f"name it with {role}='…'" if advice is None else advice
 
 
@@ -107,12 +107,13 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
         questions: Sequence[Question] = (),
         call: str = "lookup",
     ) -> None:
+        """Describe what is open, and make the advice of the questions unless `advice` is given."""
         super().__init__(role, candidates, advice, questions, call)
         self.role, self.candidates = role, tuple(candidates)
         self.of_columns = advice is not None or not questions
         self.alike = len({*self.candidates}) < len(self.candidates)
         self.questions = tuple(questions) or (question_of_columns(role, self.candidates),)
-        self.fact = "; ".join(one.why for one in self.questions)
+        self.fact = "; ".join(question.why for question in self.questions)
         if len(self.questions) > 1:
             self.fact = f"{len(self.questions)} questions about the columns are open: {self.fact}"
             self.advice = f"{ALL_LIKELIEST}: {in_python(self.questions, call)}"
@@ -140,7 +141,7 @@ class ColumnAmbiguous(ColumnError):  # noqa: N818 - as above
         if len(self.questions) == 1:
             return super().__str__()
         lines = [f"{len(self.questions)} questions about the columns are open:"]
-        lines += [f"- {one}" for one in in_sentences(self.questions)]
+        lines += [f"- {sentence}" for sentence in in_sentences(self.questions)]
         return "\n".join([*lines, f"{self.advice[0].upper()}{self.advice[1:]}"])
 
 
@@ -158,7 +159,7 @@ def raise_all(problems: Sequence[ColumnError], call: str = "lookup") -> None:
         raise problems[0]
     if problems:
         first = problems[0]
-        asked: list[Question] = [one for each in problems for one in each.questions]
+        asked: list[Question] = [question for each in problems for question in each.questions]
         columns = getattr(first, "candidates", asked[0].columns)
         raise ColumnAmbiguous(first.role, columns, None, asked, call)
 
@@ -166,13 +167,13 @@ def raise_all(problems: Sequence[ColumnError], call: str = "lookup") -> None:
 ALL_LIKELIEST = "this answers all of them with what seems likeliest"
 
 
-def _choices(one: Question) -> str:
+def _choices(question: Question) -> str:
     """How to answer one question in Python, the likeliest value first."""
-    ways = sorted(one.values, key=lambda value: value != one.likely)
-    each = " or ".join(f"{one.argument}={value!r}" for value in ways)
-    if one.likely is None:
+    ways = sorted(question.values, key=lambda value: value != question.likely)
+    each = " or ".join(f"{question.argument}={value!r}" for value in ways)
+    if question.likely is None:
         return f"say {each}"
-    because = f" ({one.because})" if one.because else ""
+    because = f" ({question.because})" if question.because else ""
     return f"say {each}; the first seems likeliest{because}"
 
 
@@ -289,12 +290,11 @@ class ColumnBetween(ColumnTaken):
         self.args = (between, columns, prefix)  # for a copy through pickle
         self.between = tuple(between)
         listed = ", ".join(map(repr, between))
-        one = len(between) == 1
-        stands = "column {} stands" if one else "columns {} stand"
+        is_single = len(between) == 1
+        stands = "column {} stands" if is_single else "columns {} stand"
+        them = "it" if is_single else "them"
         self.fact = f"{stands.format(listed)} among the added columns"
-        self.advice = (
-            f"move {'it' if one else 'them'} in front of or behind the added columns, and run again"
-        )
+        self.advice = f"move {them} in front of or behind the added columns, and run again"
         self.questions = ()
 
 
@@ -318,6 +318,7 @@ class DatesAmbiguous(ColumnError):  # noqa: N818 - as above
         values: Sequence[str],
         kind: Literal["either", "both", "exchanged", "year"],
     ) -> None:
+        """Describe what is not decided, with the values that show it."""
         super().__init__(role, column, values, kind)
         self.role, self.column, self.shown, self.kind = role, column, tuple(values), kind
         of = "the value" if column is None else f"column {column!r}"
@@ -395,6 +396,7 @@ class NoUsableRows(ColumnError):  # noqa: N818 - as above
     def __init__(
         self, name: str, reasons: Sequence[tuple[str, str, int]], columns: Mapping[str, Hashable]
     ) -> None:
+        """Describe the most frequent reason, by the column in `columns` that it is about."""
         super().__init__(name, reasons, columns)
         self.reasons = tuple(reasons)
         self.rows = sum(rows for *_, rows in self.reasons)
@@ -764,7 +766,9 @@ def sale_date(
     if [kind for _, kind in dates] in ([], ["sale"]):
         return [label for label, _ in dates]
     labels = [label for label, _ in dates]
-    likely, because = _likeliest_date([one for one in dates if one[0] not in unnamed])
+    likely, because = _likeliest_date(
+        [candidate for candidate in dates if candidate[0] not in unnamed]
+    )
     question = question_of_columns("as_of", labels, likely, because, ("today",))
     values = tuple(value for value in question.values if value not in unnamed)
     raise ColumnAmbiguous("as_of", labels, advice, [replace(question, values=values)])

@@ -113,7 +113,7 @@ _ABBREVIATIONS = """
     s dakota=SD, w virginia=WV, n h=NH, n j=NJ, n m=NM, n y=NY, n c=NC, n d=ND, r i=RI, s c=SC,
     s d=SD, w va=WV, us virgin islands=VI, u s virgin islands=VI
 """
-_ABBREVIATED = dict(one.strip().split("=") for one in _ABBREVIATIONS.split(","))
+_ABBREVIATED = dict(pair.strip().split("=") for pair in _ABBREVIATIONS.split(","))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,6 @@ class Status(Meaning, Enum):
         return _BY_TEXT.get(text) or Meaning(text, attempted=True, review=True)
 
 
-STATUSES: tuple[str, ...] = tuple(one.text for one in Status)
+STATUSES: tuple[str, ...] = tuple(status.text for status in Status)
 """Every status a row can have, from the best to the least known."""
-_BY_TEXT = {one.text: one for one in Status}
+_BY_TEXT = {status.text: status for status in Status}

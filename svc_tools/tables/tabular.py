@@ -219,6 +219,11 @@ def kind_to_read(path: Path) -> str | None:
 
 
 def _checked_kind(path: Path, *, sheet: str | None, dialect: str | None) -> str:
+    """The kind of a file to read, by its name and first bytes.
+
+    Raises:
+        FileError: it cannot be read, or `sheet` or `dialect` do not apply to its kind.
+    """
     if str(path) == "-":
         raise FileError("standard input cannot be read twice: save it to a file first", "kind")
     if path.is_dir():
@@ -295,6 +300,7 @@ class _CsvTable:
     """A CSV file; every cell is text as in the file, an empty one is missing."""
 
     def __init__(self, path: Path, *, encoding: str | None, delimiter: str | None) -> None:
+        """Read the header, and detect the encoding and the delimiter where they are not given."""
         import pyarrow as pa  # noqa: PLC0415 - small files are read without it
 
         self._path = path
@@ -489,7 +495,7 @@ class _ParquetTable:
 
         self._unchanged.check()
         every = self.schema.names
-        names = None if positions is None else [every[one] for one in positions]
+        names = None if positions is None else [every[position] for position in positions]
         with self._faults(), parquet.ParquetFile(self._path) as file:
             held: list[pa.RecordBatch] = []
             for batch in file.iter_batches(_PARQUET_ROWS, columns=names, use_threads=False):
@@ -532,6 +538,7 @@ class _SheetTable:
     """
 
     def __init__(self, path: Path, *, sheet: str | None) -> None:
+        """Read the whole sheet into a temporary file, to know the kinds of its columns."""
         self.delimiter: str | None = None
         self._path = path
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # closed by close()
@@ -541,7 +548,9 @@ class _SheetTable:
         try:
             with opened_book(path) as book:
                 named, self.notes = sheet_of(path, book, sheet)
-                self.sheets: tuple[str, ...] = tuple(one.title for one in book.worksheets)
+                self.sheets: tuple[str, ...] = tuple(
+                    worksheet.title for worksheet in book.worksheets
+                )
                 self.from_1904 = is_from_1904(book)
             check_results(path, named)
             strays: list[str] = []

@@ -87,7 +87,7 @@ def _check_sizes(path: Path, file: BinaryIO) -> None:
             raise _too_large(path, f"it has {len(parts):,} parts, where {_MOST_PARTS:,} are read")
         for part in parts:
             name = part.filename.lower()
-            has_rows = any(one in name for one in _SHEETS)
+            has_rows = any(ending in name for ending in _SHEETS)
             is_large = part.file_size > (_LARGE_SHEET if has_rows else _LARGE)
             if is_large and part.file_size > _MOST_PACKED * part.compress_size:
                 raise _too_large(
@@ -98,7 +98,7 @@ def _check_sizes(path: Path, file: BinaryIO) -> None:
             if has_rows:
                 if is_large:
                     _check_texts(path, archive, part)
-            elif part.file_size > _COUNTED and not any(one in name for one in _UNREAD):
+            elif part.file_size > _COUNTED and not any(ending in name for ending in _UNREAD):
                 _check_entries(path, archive, part)
 
 
@@ -146,7 +146,7 @@ def _too_large(path: Path, why: str) -> FileError:
 
 def sheet_of(path: Path, book: Any, named: str | None) -> tuple[str, list[str]]:  # noqa: ANN401  # openpyxl has no types
     """The sheet to read: the one named, or the first visible one, with a note of that."""
-    sheets = {one.title: one.sheet_state for one in book.worksheets}
+    sheets = {worksheet.title: worksheet.sheet_state for worksheet in book.worksheets}
     if named is not None and named not in sheets:
         raise FileError(
             f"{path.name} has no sheet {named!r}; it has: {', '.join(map(repr, sheets))}", "sheet"

@@ -257,7 +257,7 @@ class FileTab:
         def work() -> tuple[FileRun, Plan]:
             started = time.monotonic()
             if job.output.exists():  # the result of an earlier run is not replaced
-                job.aim(_free(job.output))
+                job.write_to(_free(job.output))
             if answered is not None:
                 job.answer(answered.tax)
             if answered is None or not job.looked_up:
@@ -303,11 +303,11 @@ class FileTab:
         def work() -> Path | None:
             before = job.output
             name = written.with_suffix(".xlsx")
-            job.aim(_free(name.with_stem(name.stem.removesuffix("-incomplete"))))
+            job.write_to(_free(name.with_stem(name.stem.removesuffix("-incomplete"))))
             try:
                 return job.finish(time.monotonic(), stop).written
             finally:
-                job.aim(before, force=True)
+                job.write_to(before, force=True)
 
         def done(path: Path | None) -> None:
             if path is None:

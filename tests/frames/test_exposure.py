@@ -308,7 +308,7 @@ def test_daily_totals_are_those_of_a_loop(rows, form, size):
     columns = exposing.find_sales_columns(frame, ExposureOptions(once=False))
     total = exposing.DailyTotals(columns, DateStyle(), list)
     for start in range(0, len(frame), size):
-        total.take(frame.iloc[start : start + size])
+        total.add(frame.iloc[start : start + size])
     daily = total.daily()
     found = {
         (state, day.date(), channel): [gross, refund, count]

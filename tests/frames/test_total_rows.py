@@ -32,7 +32,7 @@ def totals(rows, number="Order ID", others=PLACE, size=None, columns=COLUMNS):
         part = frame.iloc[start : start + (size or len(frame))]
         missing = part["Amount"].isna().to_numpy()
         cents = np.array([0 if pd.isna(one) else one for one in part["Amount"]], np.int64)
-        found += state.take(part, {"Amount": Money(cents, missing)}).tolist()
+        found += state.find(part, {"Amount": Money(cents, missing)}).tolist()
     assert state.found == sum(found)
     return [row for row, is_total in enumerate(found) if is_total]
 
@@ -135,7 +135,7 @@ def test_all_amounts_of_the_row_must_add_up():
             label: Money(frame[label].to_numpy("int64"), np.zeros(3, bool))
             for label in ("Tax", "Amount")
         }
-        assert TotalRows("Order ID").take(frame, money)[2] == expected
+        assert TotalRows("Order ID").find(frame, money)[2] == expected
 
 
 def test_sums_are_exact_where_64_bits_are_not_enough():
@@ -155,7 +155,7 @@ def test_it_says_how_many_there_were():
     frame = pd.DataFrame([sale("1", 5), sale("2", 7), extra(12)], columns=COLUMNS)
     state = TotalRows("Order ID", PLACE)
     assert state.sentences() == []
-    state.take(frame, {"Amount": Money(np.array([5, 7, 12]), np.zeros(3, bool))})
+    state.find(frame, {"Amount": Money(np.array([5, 7, 12]), np.zeros(3, bool))})
     assert state.sentences() == ["1 row of totals: no sales"]
 
 

@@ -187,6 +187,7 @@ def _left_out(rest: Enriched, goods: Goods) -> pd.DataFrame:
 def _totals(
     table: pd.DataFrame, lines: Enriched, left_out: pd.DataFrame, unknown_state_rows: int
 ) -> FilingTotals:
+    """The sums over all lines of the filing, and over the rows that were left out of it."""
     uncoded = table["level"].eq(_NO_CODE).to_numpy(bool)
     taxed = taxed_rows(lines)
     marked = review_codes(lines).where(bool)
@@ -401,6 +402,7 @@ class Filing:
 
     @property
     def _sentences(self) -> Sequence[str]:
+        """The totals, what does not tie, and what to check before filing, in words for the note."""
         sums = self.totals
         taxable, exempt, tax = map(exact_dollars, (sums.taxable, sums.exempt, sums.tax))
         texts = [
@@ -454,6 +456,7 @@ class Filing:
 
     @property
     def _tables(self) -> Sequence[Table]:
+        """The tables to display: by jurisdiction, by reason of exemption, and of rows left out."""
         columns: list[tuple[Hashable, Head]] = [
             ("level", "Level"),
             ("code", "Code"),

@@ -299,6 +299,8 @@ _PARTS = {one.fact: one.name for one in FACTS if one.name in RATE_COLUMNS[1:]}
 
 
 def _evidence(rows: Enriched, compared: Compared, which: np.ndarray) -> Evidence:
+    """What the reasons of a difference are decided by, for the rows of `which` only."""
+
     def cents(name: str) -> Money:
         return rows.money(name).at(which)
 
@@ -333,6 +335,7 @@ def _evidence(rows: Enriched, compared: Compared, which: np.ndarray) -> Evidence
 def _lines(
     source: pd.DataFrame, rows: Enriched, compared: Compared, reasons: Coded[str]
 ) -> pd.DataFrame:
+    """A copy of `source` with the columns of the comparison; `source` itself stays as it was."""
     lines = source.assign()  # a copy of its own under pandas 2.3 too
     both = compared.rows_of("over", "under", "within")
     columns = (
@@ -549,6 +552,7 @@ class Reconciliation:
 
     @property
     def _sentences(self) -> Sequence[str]:
+        """The numbers of rows and the sums in words; a sum that is not known has no sentence."""
         sums = self.totals
         texts = [f"{self._counts}. {self.rests_on.sentence}".rstrip()]
         if (
@@ -585,6 +589,12 @@ class Reconciliation:
         return [*texts, *self.notes]
 
     def _tables(self, width: int, worst: int) -> Sequence[Table]:
+        """The tables by state, reason and group, and of the rows with the largest differences.
+
+        Args:
+            width: how many characters wide the display is.
+            worst: how many of the rows with the largest differences are listed.
+        """
         measures: list[tuple[Hashable, Head]] = [
             ("rows", number("Rows")),
             ("expected", number("Expected")),

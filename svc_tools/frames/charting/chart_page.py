@@ -119,6 +119,7 @@ class ChartPage:
                 break
 
     def _legend(self, keys: Sequence[Any], columns: int) -> Legend:
+        """A legend in so many columns, added to the page; it replaces an earlier one."""
         legend = self._keys.legend(
             handles=keys,
             loc="lower left",

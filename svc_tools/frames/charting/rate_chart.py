@@ -235,6 +235,7 @@ def _page(
 
 
 def _draw(axes: Axes, strip: Strip, row: int, most: int) -> None:
+    """Draw the rates of one group into `axes`, at the height `row`: range, dots and median."""
     if strip.low < strip.high:
         ends = [strip.low / _PER_CENT, strip.high / _PER_CENT]
         axes.plot(ends, [row, row], **_RANGE_BAR, solid_capstyle="round", zorder=1)
@@ -283,6 +284,7 @@ def _columns(page: ChartPage, strips: Sequence[Strip]) -> None:
 
 
 def _strip_keys(strips: Sequence[Strip]) -> list[Artist]:
+    """The keys of the legend, of the marks that the groups have only."""
     keys: list[Artist] = [
         Line2D(
             [],

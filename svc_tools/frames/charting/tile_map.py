@@ -231,6 +231,7 @@ def _look(kind: str, place: int) -> _Look:
 
 
 def _draw(axes: Axes, tile: Tile, look: _Look, points: float) -> None:
+    """Draw the tile of one state into `axes`, with its texts for a tile of so many points."""
     from matplotlib.patches import Polygon, Rectangle  # noqa: PLC0415  # as above
 
     left, top, size = tile.column + _INNER / 2, tile.row + _INNER / 2, 1 - _INNER

@@ -113,6 +113,10 @@ class FileJob:
         ranked: bool = False,
         rows: Table | None = None,
     ) -> None:
+        """Open the source, decide what its columns are by the first rows, and check all outputs.
+
+        Nothing is written and nothing looked up. The source stays open; on an error it is closed.
+        """
         self._ranked, force = ranked, files.force
         self.source, self._output, self.report_columns = source, output, files.report_columns
         self.report = None if files.report is None else Path(files.report)
@@ -169,7 +173,7 @@ class FileJob:
             raise RuntimeError("output: no file is written, the rows become a frame")
         return self._output
 
-    def aim(self, output: Path, *, force: bool = False) -> None:
+    def write_to(self, output: Path, *, force: bool = False) -> None:
         """Write to another file from now on, of any kind; the results so far are used.
 
         Raises:
@@ -382,6 +386,7 @@ class FileJob:
         stopped: str | None,
         notes: list[str],
     ) -> FileRun:
+        """The record of the whole run, with the seconds since it started; a note appears once."""
         return FileRun(
             source=self.source,
             output=self._output,
@@ -422,6 +427,11 @@ class FileJob:
         seen: list[pd.DataFrame],
         stamp: Stamp,
     ) -> None:
+        """Write the report on the rows that were collected for it, which `seen` holds.
+
+        Raises:
+            FileError: the report cannot be written; the rows are in `written` by then.
+        """
         frame = _stacked(seen).reset_index(drop=True)
         _remember(frame, stamp, seen[0], self.terms.lookup.prefix)
         title = f"Sales tax of {self.source.name}"
@@ -685,6 +695,16 @@ class _FileWriting:
         codes: Sequence[np.ndarray],
         stamp: Stamp,
     ) -> None:
+        """Begin to write; no row is read yet.
+
+        Args:
+            rows: the file that is read.
+            layout: which of its columns are used, and which are passed on.
+            terms: the options of the lookup and the tax.
+            columns: the columns that are added, by the number of a query.
+            codes: for each chunk, the numbers of the queries of its rows.
+            stamp: what the written rows say of the lookup and the tax.
+        """
         self._rows, self._layout, self._terms = rows, layout, terms
         self._columns, self._codes, self.stamp = columns, codes, stamp
         # what was looked up and by what it is taxed, without the results themselves
@@ -853,6 +873,7 @@ class _FileWriting:
         return frame
 
     def _joined(self, chunk: Chunk, added: pa.Table, schema: pa.Schema, kind: str) -> Chunk:
+        """The user's columns and the `added` ones as one chunk, in forms that `kind` can hold."""
         passed = [
             as_money(column) if position in self._money else column
             for position in self._layout.passed

@@ -105,6 +105,12 @@ def check_report_columns(
 
 
 def _check_place(path: Path, source: Path, *, force: bool) -> None:
+    """Check that a file can be written to `path`; creates nothing and replaces nothing.
+
+    Raises:
+        FileError: a folder is missing or not writable, or the file exists or is the source.
+        ImportError: it is a workbook, and the extra `report` is not installed.
+    """
     if path.suffix.lower() == ".xlsx":
         require("Writing a workbook", "report", "xlsxwriter")
     if path.is_dir():

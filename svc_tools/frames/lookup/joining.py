@@ -56,6 +56,7 @@ class ResultColumns:
         names: Collection[str] | None = None,
         detail: bool = False,
     ) -> None:
+        """Read from the results what the wanted columns hold; rows are joined by the methods."""
         every = lookup_columns(detail=detail)
         wanted = {*every}.intersection(every if names is None else names)
         values = _Values(results, {one.fact for one in COLUMNS if one.fact and one.name in wanted})
@@ -292,6 +293,7 @@ _OTHERS: dict[str, Callable[[_Values], _Built]] = {
 
 
 def _column(column: Column, values: _Values, rates: RateForm) -> _Built:
+    """One column of the results, with a value for each query or each distinct result."""
     name, form = column.name, column.form
     if name in _OTHERS:
         return _OTHERS[name](values)

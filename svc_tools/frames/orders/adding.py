@@ -131,6 +131,7 @@ class _Search:
     """The sums that may add up to one total, by a sample of the rows."""
 
     def __init__(self, columns: Columns, total: Term) -> None:
+        """Draw the sample of rows, and compute all sums that parts can make in its first rows."""
         cents, parts = columns.cents, [*columns.signs]
         there = np.flatnonzero(cents[total])
         of_parts = [
@@ -162,6 +163,14 @@ class _Search:
     def _sums_from(
         self, base: Term, first_fit: float, fit: float, part_fit: float
     ) -> Iterator[dict[Term, int]]:
+        """The parts, with their signs, that make `base` the total in such shares of the sample.
+
+        Args:
+            base: the column that the parts are added to.
+            first_fit: the share of the first rows that must add up, to try a sum at all.
+            fit: the share of the whole sample.
+            part_fit: the share of those rows of the sample where a part is not 0, for each part.
+        """
         cents = self._columns.cents
         rest = cents[self._total] - cents[base]
         count = np.zeros(prod(map(len, self._options)), np.int16)

@@ -308,7 +308,7 @@ def _sales(
 ) -> np.ndarray:
     """The rows that are sales in US dollars: the others prove nothing."""
     money = {label: Money(one.cents, ~one.filled) for label, one in table.columns.items()}
-    totals = total_rows(reading.orders).take(frame, money)
+    totals = total_rows(reading.orders).find(frame, money)
     kinds = row_kinds(frame, reading.kinds)
     abroad = rows_abroad(frame, reading.currencies_or_none, amounts[:1]).rows
     rows: np.ndarray = ~(totals | kinds.no_sale | abroad)

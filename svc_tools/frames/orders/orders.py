@@ -601,7 +601,7 @@ class Orders:
             missing = np.zeros(len(cents), bool)
             missing[[*wrong]] = True
             money[term.label] = Money(cents, missing)
-        return found.take(self.frame, money, self._own if whole is None else whole)
+        return found.find(self.frame, money, self._own if whole is None else whole)
 
     def _own(self) -> pd.DataFrame:
         """The frame without what lookups and taxes added."""

@@ -479,6 +479,7 @@ def _kept(value: object) -> object:
 
 
 def _reading_of(reading: Reading) -> dict[str, Any]:
+    """A reading as the plain values that a layout is saved as; `_reading_from` is its inverse."""
     sums, orders = reading.sums, reading.orders
     plain: dict[str, Any] = {
         "order": orders.number,
@@ -510,6 +511,7 @@ def _reading_of(reading: Reading) -> dict[str, Any]:
 
 
 def _reading_from(held: _Reading) -> Reading:
+    """The reading that a saved layout holds."""
     plain: dict[str, Any] = {
         "orders": [held.order, held.day, *held.order_place],
         "country": held.country,

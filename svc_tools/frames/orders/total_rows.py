@@ -67,7 +67,7 @@ class TotalRows:
         self._rows = _Sum()
         self.found = 0
 
-    def take(
+    def find(
         self,
         frame: pd.DataFrame,
         money: Mapping[Hashable, Money],

@@ -728,6 +728,7 @@ def _finished(verdict: Verdict) -> Verdict:
 
 
 def _why_unused(label: Hashable, file: _File, sums: Sums | None) -> str:
+    """The reason, for the user, why a column of money is no part of the sums."""
     table, kind = file.table, file.table.kinds[label]
     own = table.columns[label].cents
     fixed = {

@@ -223,6 +223,10 @@ def _levels(rows: Enriched) -> tuple[tuple[str, Decimal], ...]:
 
 
 def _stake(rows: Enriched) -> tuple[Stake | None, Mapping[str, Decimal]]:
+    """The sums over the rows whose tax is a range, and the amount at stake by state.
+
+    `None` and no state where no row has such a column or a value in it.
+    """
     at_stake = rows.money("at_stake")
     if at_stake.missing.all():
         return None, {}
@@ -250,6 +254,7 @@ def _stake(rows: Enriched) -> tuple[Stake | None, Mapping[str, Decimal]]:
 
 
 def _due(rows: Enriched) -> OwedTax | None:
+    """The tax that the seller owes, and the tax that is not due by reason, the most rows first."""
     if not rows.has("tax_due"):
         return None
     due, tax = rows.money("tax_due"), rows.money("tax")
@@ -274,6 +279,7 @@ _CODED.sort(key=lambda one: not (one.fact or one.outcome))  # the reasons follow
 
 
 def _codes(rows: Enriched) -> tuple[FoundCode, ...]:
+    """The codes that occur in the rows, by column, the most frequent first, with their meaning."""
     found = []
     for column in _CODED:
         name = column.name

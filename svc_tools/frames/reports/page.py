@@ -167,6 +167,7 @@ def _is_long(cell: object) -> bool:
 
 
 def _summary(facts: Facts, columns: ReportColumns) -> list[object]:
+    """The section with the main figures, the sentences, and the counts of rows by what they are."""
     summary, money = facts.summary, facts.summary.money
     cards: list[tuple[str, str]] = []
     if money is not None:
@@ -213,6 +214,7 @@ def _counts(title: str, name: str, counts: Sequence[Count]) -> list[_Grid]:
 
 
 def _states(facts: Facts) -> list[object]:
+    """The section with the map and the table of tax by state; empty where no tax was computed."""
     money = facts.summary.money
     if money is None:
         return []
@@ -269,6 +271,7 @@ def _failures(facts: Facts, columns: ReportColumns) -> list[object]:
 
 
 def _review(facts: Facts, columns: ReportColumns) -> list[object]:
+    """The section of the rows to review: by state and reason, then row by row."""
     review = facts.review
     not_due = [*filter(None, (review.not_due_sentence,))]
     if not review.totals.rows:
@@ -295,6 +298,7 @@ def _review(facts: Facts, columns: ReportColumns) -> list[object]:
 
 
 def _parts(facts: Facts) -> list[object]:
+    """The section with the tax by confidence, by level and by reason of not being due."""
     parts: list[object] = []
     if facts.summary.tax_by_confidence:
         heads = ("Confidence", number("Rows"), number("Sales"), number("Tax"))

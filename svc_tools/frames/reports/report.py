@@ -251,6 +251,7 @@ def _uses(sheet: Sheet, row: int, parts: Sequence[Part]) -> int:
 
 
 def _facts(sheet: Sheet, row: int, facts: Facts, left_out: str) -> int:
+    """Write the main figures and sentences to the sheet from this row on; the next free row."""
     summary, rests = facts.summary, facts.summary.rests_on
     due = " due" if rests.of_due else ""
     shown: list[tuple[str, object, str]] = [
@@ -284,6 +285,7 @@ def _facts(sheet: Sheet, row: int, facts: Facts, left_out: str) -> int:
 
 
 def _to_review(sheet: Sheet, row: int, groups: Sequence[StateReason]) -> int:
+    """Write the groups of rows to review to the sheet from this row on; the next free row."""
     if not groups:
         return row
     names = ("State", "Reason", number("Rows"), number("Dollars"), "What to do, and where")

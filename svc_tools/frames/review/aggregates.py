@@ -291,6 +291,8 @@ class StateSums:
         return tuple(StateTotals(state, self._totals({state})) for state in states)
 
     def _totals(self, states: Iterable[str]) -> Totals:
+        """The rows and sums of these states together, by how far their tax is known."""
+
         def rows(*groups: str) -> int:
             return sum(self._sums.rows[state, group] for state in states for group in groups)
 

@@ -113,6 +113,7 @@ def _codes_of(  # noqa: PLR0917 - a row's cells
     why: str,
     not_due: str,
 ) -> tuple[str, ...]:
+    """The codes for which one row requires review, the most urgent first; none if no tax is due."""
     if not_due:
         return ()
     found = [*of_rate] if marked else []

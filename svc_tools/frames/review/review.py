@@ -505,6 +505,7 @@ class Review:
 
     @property
     def _sentences(self) -> Sequence[str]:
+        """What the dollars of the review rest on, and which rows are in no sum, in words."""
         sums, sentences = self.totals, [*filter(None, (self.not_due_sentence,))]
         if sums.estimated_rows and sums.estimated is not None:
             sentences.append(
@@ -525,6 +526,7 @@ class Review:
 
     @property
     def _tables(self) -> Sequence[Table]:
+        """The tables by state and reason, by place, and of single rows, as they are displayed."""
         by_state = state_reason_table("By state and reason", self.state_reasons, 12)
         if not self.totals.rows:
             return (by_state,) if self.state_reasons else ()

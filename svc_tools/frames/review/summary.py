@@ -113,6 +113,7 @@ class RestsOn:
 
     @property
     def _resting(self) -> str:
+        """The sentence on rates of another date and partial rates; empty where no row has one."""
         kinds = (
             (self.other_date, "the rate of another date than the sale's"),
             (self.incomplete, "an incomplete rate, a lower bound"),

@@ -223,12 +223,23 @@ def _daily_of(
     *,
     several: bool = True,
 ) -> pd.DataFrame:
+    """The sales by state, day and channel; the rows are added to `totals`.
+
+    Args:
+        totals: sums of no rows so far.
+        frames: reads the rows, slice by slice; called twice where amounts are those of orders.
+        notes: what reading the rows reported, which comes first in the notes of the result.
+        several: whether there may be a second slice, which orders of the first have rows in.
+
+    Raises:
+        ValueError: there are rows, and none can be counted.
+    """
     if several and totals.of_orders:
         for frame in frames():
             totals.see(frame)
         totals.begin()
     for frame in frames():
-        totals.take(frame)
+        totals.add(frame)
     daily = totals.daily()
     if totals.rows and totals.left_out.total == totals.rows:
         raise ValueError("no row can be counted; " + "; ".join(totals.left_out.sentences()))
@@ -300,6 +311,13 @@ class DailyTotals:
     def __init__(
         self, columns: SalesColumns, style: DateStyle, every_date: Callable[[], Iterable[Parsed]]
     ) -> None:
+        """Begin with no rows.
+
+        Args:
+            columns: which columns are read.
+            style: how dates are read, as far as that is decided.
+            every_date: reads all dates of the source, where one slice alone does not decide it.
+        """
         self._columns, self._style, self._every_date = columns, style, every_date
         self._rests: Counter[str] = Counter()
         self._parts = [*columns.parts]
@@ -338,7 +356,7 @@ class DailyTotals:
         """Whether amounts are those of whole orders: a first row may lie behind its others."""
         return bool(self._columns.reading.once or self._of_parts)
 
-    def take(self, frame: pd.DataFrame) -> None:
+    def add(self, frame: pd.DataFrame) -> None:
         """Add the rows of a slice.
 
         Raises:
@@ -355,7 +373,7 @@ class DailyTotals:
         self._rests += read.rests
         days, no_day = days_of_rows(column, read)
         states, no_state = self._states(frame)
-        counts = self.left_out.take([no_amount, no_day, no_state], len(frame))
+        counts = self.left_out.record([no_amount, no_day, no_state], len(frame))
         self._lose(~counts & ~(no_day.rows & (states == _UNKNOWN)), states, cents, no_amount.rows)
         if not counts.any():
             return
@@ -495,6 +513,11 @@ class DailyTotals:
     def _amounts(
         self, column: pd.Series, cents: np.ndarray, wrong: Mapping[int, str]
     ) -> tuple[np.ndarray, UnreadCells]:
+        """The amounts of a slice, and its rows without one by reason; adds to the size of all sums.
+
+        Raises:
+            ValueError: the amounts so far add up to more than can be held.
+        """
         unread = UnreadCells(len(column))
         by_reason: dict[str, list[int]] = {}
         for row, text in wrong.items():
@@ -522,6 +545,7 @@ class DailyTotals:
         return cents
 
     def _states(self, frame: pd.DataFrame) -> tuple[np.ndarray, UnreadCells]:
+        """The number of each row's state, and the rows without a state by reason."""
         unread, label = UnreadCells(len(frame)), self._columns.columns.get("state")
         if label is None:  # one state for all rows
             codes = np.zeros(len(frame), np.intp)
@@ -599,7 +623,7 @@ class LeftOut:
         """How many rows are left out; each is counted once."""
         return self._rows.total()
 
-    def take(self, columns: list[UnreadCells], rows: int) -> np.ndarray:
+    def record(self, columns: list[UnreadCells], rows: int) -> np.ndarray:
         """Record the unread rows of a slice; the rows that are counted, as a mask."""
         mask = np.ones(rows, bool)
         for unread in columns:

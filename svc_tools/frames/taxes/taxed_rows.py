@@ -390,6 +390,11 @@ def _lines_of(rows: Enriched) -> TaxLines | None:
 
 
 def _refuse_other_amounts(rows: Enriched) -> None:
+    """Compare the amounts in the frame with those that the tax was computed from; changes nothing.
+
+    Raises:
+        ValueError: a row has other amounts, deliveries or exemptions now.
+    """
     lines, taxed = _lines_of(rows), taxed_rows(rows)
     if lines is None:
         return

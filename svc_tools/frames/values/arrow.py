@@ -218,14 +218,14 @@ class RowNumbers:
         kind = np.min_scalar_type(int(codes.max(initial=0)))
         self._indices = pa.array(codes.astype(kind, copy=False))
 
-    def take(self, values: pa.Array) -> pa.Array:
+    def gather(self, values: pa.Array) -> pa.Array:
         """The value of each row."""
         return pc.take(values, self._indices, boundscheck=False)
 
     def plain(self, values: np.ndarray) -> np.ndarray:
         """The value of each row, as a NumPy array that may be written to."""
         array = pa.array(values.view(np.uint8) if values.dtype == bool else values)
-        return np.frombuffer(self.take(array).buffers()[1], values.dtype)[: self.count]
+        return np.frombuffer(self.gather(array).buffers()[1], values.dtype)[: self.count]
 
 
 class Texts:
@@ -251,10 +251,10 @@ class Texts:
         if self._same:
             return _repeated(array[0].as_py() if len(array) else None, rows.count)
         if not length:
-            return rows.take(array)
+            return rows.gather(array)
         kind = pa.binary(length)
         short = pa.Array.from_buffers(kind, len(array), [None, array.buffers()[2]])
-        return _of_one_length(rows.take(short).buffers()[1], length, rows.count)
+        return _of_one_length(rows.gather(short).buffers()[1], length, rows.count)
 
 
 class Categories:
@@ -310,7 +310,7 @@ class Fixed:
 
     def at(self, rows: RowNumbers) -> pd.arrays.ArrowExtensionArray:
         """The column of the rows; its mask is copied apart, which is twice as fast."""
-        taken = rows.take(self._values)
+        taken = rows.gather(self._values)
         if self._present is not None:
             present = np.packbits(rows.plain(self._present), bitorder="little")
             buffers = [pa.py_buffer(present), taken.buffers()[1]]

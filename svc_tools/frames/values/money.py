@@ -282,6 +282,7 @@ def one_amount(value: object, named: str) -> int:
 
 
 def _cents(column: pd.Series, named: str, mark: Mark) -> _Read:
+    """The cents of a column, read by its dtype; `column` itself stays as it is."""
     dtype = column.dtype
     if pd.api.types.is_bool_dtype(dtype):
         raise TypeError(f"{named}: column {column.name!r} holds truth values, not amounts")
@@ -301,6 +302,7 @@ def _cents(column: pd.Series, named: str, mark: Mark) -> _Read:
 
 
 def _of_arrow(column: pd.Series, kind: pa.DataType, named: str, mark: Mark) -> _Read:
+    """The cents of a column whose dtype is one of Arrow, as decimals, numbers or texts."""
     array = pa.array(column.array)
     if pa.types.is_dictionary(kind):
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
@@ -344,6 +346,7 @@ def _of_integers(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
 
 
 def _of_floats(amounts: np.ndarray, missing: np.ndarray, named: str) -> _Read:
+    """The cents of floats: exact, or the nearest whole cent where that is within `_SNAP`."""
     cents, snapped = np.empty(len(amounts), np.int64), np.empty(len(amounts), bool)
     wrong = _gone(missing, named)
     for start in range(0, len(amounts), _BLOCK):  # blocks that fit the processor's cache

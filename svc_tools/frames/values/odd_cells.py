@@ -171,6 +171,7 @@ def _put(frame: pd.DataFrame, place: int, column: pd.Series) -> None:
 
 
 def _is_odd(cell: object) -> bool:
+    """Whether a cell cannot be hashed, compared or written as text, as factorizing requires."""
     kind = type(cell)
     if kind in _FINE:
         return False

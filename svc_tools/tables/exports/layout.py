@@ -69,7 +69,7 @@ class Lines:
 
     def by_part(self) -> dict[str, tuple[str, ...]]:
         """The names of the columns by what they hold."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property
     def money(self) -> tuple[str, ...]:
@@ -175,7 +175,9 @@ class Export:
         known = by_name(columns)
         several = (*self.columns.values(), *self.billing.values(), self.known_by, self.in_total)
         names = {name for names in several for name in names}
-        names |= {*map(str, (name for one in (*self.amount, *self.shipping) for name in one.all))}
+        names |= {
+            *map(str, (name for summed in (*self.amount, *self.shipping) for name in summed.all))
+        }
         names |= {*self.no_sale, *self.delivery, *self.sale, *self.refund, *self.refunded}
         return [label for name, label in known.items() if name in {*names, self.signed, *self.head}]
 
@@ -192,18 +194,18 @@ class Export:
         """The words of `no_sale` and of `delivery` by the columns that are among these."""
         known = by_name(columns)
         no_sale = {known[name]: words for name, words in self.no_sale.items() if name in known}
-        return no_sale, _there(self.delivery, known)
+        return no_sale, _by_label(self.delivery, known)
 
     def found_kinds(
         self, columns: Iterable[Hashable]
     ) -> tuple[dict[Hashable, tuple[str, ...]], dict[Hashable, tuple[str, ...]]]:
         """The words of `sale` and of `refund` by the columns that are among these."""
         known = by_name(columns)
-        return _there(self.sale, known), _there(self.refund, known)
+        return _by_label(self.sale, known), _by_label(self.refund, known)
 
     def found_refunded(self, columns: Iterable[Hashable]) -> dict[Hashable, tuple[str, ...]]:
         """The words of `refunded` by the columns that are among these."""
-        return _there(self.refunded, by_name(columns))
+        return _by_label(self.refunded, by_name(columns))
 
     def found_signed(self, columns: Iterable[Hashable]) -> Hashable | None:
         """The column whose sign the amounts have; `None` where they have their own."""
@@ -223,7 +225,7 @@ class Export:
         """The columns of dollars among these that are the whole order's, and count once."""
         if not self.once:
             return []
-        sums = (name for one in (*self.amount, *self.shipping) for name in one.all)
+        sums = (name for summed in (*self.amount, *self.shipping) for name in summed.all)
         roles = (
             name
             for role in ("collected", "refunded", "total")
@@ -287,17 +289,17 @@ def _first(
 
 
 def _sum(sums: tuple[Sum, ...], known: Mapping[str, Hashable]) -> Sum | None:
-    for one in sums:
-        if known.keys() >= {*one.all}:
+    for candidate in sums:
+        if known.keys() >= {*candidate.all}:
             return Sum(
-                tuple(known[str(name)] for name in one.plus),
-                tuple(known[str(name)] for name in one.minus),
-                one.meant,
+                tuple(known[str(name)] for name in candidate.plus),
+                tuple(known[str(name)] for name in candidate.minus),
+                candidate.meant,
             )
     return None
 
 
-def _there(
+def _by_label(
     words: Mapping[str, tuple[str, ...]], known: Mapping[str, Hashable]
 ) -> dict[Hashable, tuple[str, ...]]:
     return {known[name]: of for name, of in words.items() if name in known}

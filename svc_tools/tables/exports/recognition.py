@@ -35,8 +35,8 @@ def fitting(columns: Iterable[Hashable]) -> list[Export]:
     """Every export that a table with these columns may be: that which knows most of them first."""
     labels = [*columns]
     names = by_name(labels).keys()
-    fit = [one for one in EXPORTS if one.fits(names)]
-    return sorted(fit, key=lambda one: len(one.known(labels)), reverse=True)
+    fit = [export for export in EXPORTS if export.fits(names)]
+    return sorted(fit, key=lambda export: len(export.known(labels)), reverse=True)
 
 
 DECIDING_ROLES = frozenset({"zip", "address", "city", "location", "lat"})
@@ -91,8 +91,10 @@ def usual_columns(
 
 def _likeliest(found: FoundColumns) -> dict[str, Hashable]:
     """The likeliest column of each role that is asked."""
-    asked = (one for problem in found.problems for one in problem.questions)
-    return {one.role: one.columns[0] for one in asked if one.likely is not False}
+    asked = (question for problem in found.problems for question in problem.questions)
+    return {
+        question.role: question.columns[0] for question in asked if question.likely is not False
+    }
 
 
 def _places(
@@ -145,7 +147,7 @@ def _are_states(texts: Sequence[str | None]) -> bool:
 
 def named_export(name: str | None) -> Export | None:
     """The export of this name; `None` where there is none."""
-    return next((one for one in EXPORTS if one.name == name), None)
+    return next((export for export in EXPORTS if export.name == name), None)
 
 
 _TITLE_ROWS = 12
