@@ -88,8 +88,8 @@ def clear(
             one for one in info.sources if service is None or is_of_service(one.service, service)
         ]
         if service is not None and not chosen and info.sources:
-            there = ", ".join(sorted({_named(one) for one in info.sources}))
-            raise ValueError(f"the cache has no results of {service}; it has those of {there}")
+            known = ", ".join(sorted({_named(one) for one in info.sources}))
+            raise ValueError(f"the cache has no results of {service}; it has those of {known}")
         goes = sum(one.expired if expired else one.answers for one in chosen)
         console = Console(highlight=False)
         for note in info.notes:

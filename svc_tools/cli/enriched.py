@@ -366,9 +366,9 @@ def require_column(flag: str, label: str, labels: Sequence[Hashable]) -> None:
         ValueError: it names the option and the columns.
     """
     if label not in labels:
-        there = ", ".join(map(str, labels[:_MOST_SHOWN])) or "none"
+        known = ", ".join(map(str, labels[:_MOST_SHOWN])) or "none"
         more = ", …" if len(labels) > _MOST_SHOWN else ""
-        raise ValueError(f"{flag}: there is no column {label!r} (there are: {there}{more})")
+        raise ValueError(f"{flag}: there is no column {label!r} (there are: {known}{more})")
 
 
 _MOST_SHOWN = 20

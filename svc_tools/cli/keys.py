@@ -101,7 +101,7 @@ class Terms:
     def features(self) -> dict[str, bool]:
         """The features that were given."""
         given = {name: getattr(self, name) for name in _FEATURES}
-        return {name: there for name, there in given.items() if there is not None}
+        return {name: added for name, added in given.items() if added is not None}
 
 
 _KeyId = Annotated[
@@ -324,11 +324,13 @@ def _facts(one: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _feature_text(there: list[str]) -> str:
-    missing = [name for name in _FEATURES if name not in there]
+def _feature_text(features: list[str]) -> str:
+    missing = [name for name in _FEATURES if name not in features]
     if len(missing) == 1:
         return f"no {missing[0]}"
-    return (" ".join(name for name in _FEATURES if name in there) or "none") if missing else "all"
+    return (
+        (" ".join(name for name in _FEATURES if name in features) or "none") if missing else "all"
+    )
 
 
 def _remarks(one: dict[str, Any]) -> str:

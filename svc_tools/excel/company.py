@@ -119,8 +119,8 @@ def cloud(computer: Computer) -> Finding:
     folder = PureWindowsPath(computer.folder)
     is_web = re.search(r"DavWWWRoot|\.sharepoint\.|^https?:", computer.folder, re.IGNORECASE)
     if is_web or any(folder.is_relative_to(PureWindowsPath(one)) for one in roots if one):
-        said = f"{', '.join(computer.workbooks)} is in OneDrive or SharePoint: {computer.folder}"
-        return "wrong", said, ADVICE["cloud"].todo
+        text = f"{', '.join(computer.workbooks)} is in OneDrive or SharePoint: {computer.folder}"
+        return "wrong", text, ADVICE["cloud"].todo
     return "ok", "the workbooks of this folder are in a folder of this computer", ""
 
 
@@ -134,8 +134,8 @@ def child(computer: Computer) -> Finding:
     states.update({rule: state for rule, _, state in pairs})
     state = {rule.casefold(): str(one).strip() for rule, one in states.items()}.get(_NO_CHILDREN)
     if state in _STOPS:
-        said = f"a rule of Windows {_STOPS[state]} programs that Office starts"
-        return "wrong", said, ADVICE["child"].todo
+        text = f"a rule of Windows {_STOPS[state]} programs that Office starts"
+        return "wrong", text, ADVICE["child"].todo
     return "ok", "no rule was found that keeps Excel from starting Python", ""
 
 
@@ -181,8 +181,8 @@ def powershell(computer: Computer) -> Finding:
     )
     policy = next((str(one) for one in named if one and one != "Undefined"), "Restricted")
     if policy.casefold() in {"restricted", "allsigned"}:
-        said = f"its execution policy is {policy}: it does not run Activate.ps1"
-        return "not set up", said, ADVICE["powershell"].todo
+        text = f"its execution policy is {policy}: it does not run Activate.ps1"
+        return "not set up", text, ADVICE["powershell"].todo
     return "ok", f"its execution policy is {policy}", ""
 
 
@@ -196,12 +196,12 @@ def proxy(computer: Computer) -> Finding | None:
     if any(name.upper() in _PROXIES for name in computer.variables):
         return "ok", f"{way.service or 'the embedded service'} is reached without a proxy", ""
     if way.service and computer.registry(_INTERNET).values.get("AutoConfigURL"):
-        said = "Windows finds the proxy with a script, which Python does not read"
+        text = "Windows finds the proxy with a script, which Python does not read"
         todo = (
             "Ask your administrator for the address of the proxy, and set HTTPS_PROXY to it among"
             " the variables that Windows stores for you. Then start Excel and the server again."
         )
-        return "not set up", said, todo
+        return "not set up", text, todo
     return None
 
 

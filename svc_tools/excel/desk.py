@@ -504,8 +504,8 @@ class _Session:
             since = requested_at
             if outcome.cached and outcome.looked_up_at is not None:
                 since = min(since, outcome.looked_up_at)  # as old as it is on the disk
-            there = self.results.get(place)
-            if there and since < there.requested_at <= requested_at + CLOCK_SKEW:
+            stored = self.results.get(place)
+            if stored and since < stored.requested_at <= requested_at + CLOCK_SKEW:
                 continue
             until = keeps_until(
                 outcome, place.as_of, responded_at=requested_at, today=today, day_ends=day_ends

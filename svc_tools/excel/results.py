@@ -147,12 +147,12 @@ def _iso(day: date | None) -> str | None:
     return None if day is None else day.isoformat()
 
 
-def _found(take: Callable[[FieldSource, Found], Cell]) -> Callable[[FieldSource], Cell]:
+def _found(read_found: Callable[[FieldSource, Found], Cell]) -> Callable[[FieldSource], Cell]:
     """A field of a result; an error where there is none."""
 
     def read(one: FieldSource) -> Cell:
         found = one.outcome.found
-        return error_of(one.outcome) if found is None else take(one, found)
+        return error_of(one.outcome) if found is None else read_found(one, found)
 
     return read
 

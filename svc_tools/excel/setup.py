@@ -84,10 +84,10 @@ _ORIGINS = {
 
 def current_service() -> str:
     """The service that the cells use; nothing is changed."""
-    mark, said, todo = _service()
+    mark, text, todo = _service()
     if mark == "wrong":
-        raise ConfigurationError(said)
-    return f"The cells use {said}. {todo}"
+        raise ConfigurationError(text)
+    return f"The cells use {text}. {todo}"
 
 
 def use_account(address: str, key: SecretStr) -> str:
@@ -165,10 +165,10 @@ def use_this_python() -> str:
     path = Path(xlwings.USER_CONFIG_FILE)
     if not path.exists():
         config_create(None)  # type: ignore[no-untyped-call]  # as `xlwings config create` does, also for conda
-    mark, said, todo = _python()
+    mark, text, todo = _python()
     if mark == "wrong":
-        raise ConfigurationError(f"{said}. {todo}")
-    return f"{said}, as {path} says."
+        raise ConfigurationError(f"{text}. {todo}")
+    return f"{text}, as {path} says."
 
 
 def manifest_path() -> Path:
@@ -476,13 +476,13 @@ class Line:
     Attributes:
         name: what was checked.
         mark: whether it works; `not set up` is not an error: that adapter is not used here.
-        said: what was found; never a key.
+        text: what was found; never a key.
         todo: what to do; `None` for nothing.
     """
 
     name: str
     mark: Mark
-    said: str
+    text: str
     todo: str | None = None
 
 
@@ -503,15 +503,15 @@ def check() -> Iterator[Line]:
     parts |= {"Certificate": _certificate, "Server": _server}
     for name, look_at in parts.items():
         try:
-            mark, said, todo = look_at()
+            mark, text, todo = look_at()
         except SvcError as error:
             trouble = explained(error)
-            mark, said, todo = "wrong", f"{trouble.title}: {trouble.text}", trouble.what_to_do
+            mark, text, todo = "wrong", f"{trouble.title}: {trouble.text}", trouble.what_to_do
             if _UNTRUSTED in error.message:
                 todo = f"{todo} {company.ADVICE['proxy'].todo}"
         except (ImportError, OSError, ValueError) as error:
-            mark, said, todo = "wrong", str(error), ""
-        yield Line(name, mark, said, todo or None)
+            mark, text, todo = "wrong", str(error), ""
+        yield Line(name, mark, text, todo or None)
 
 
 def _packages() -> Finding:

@@ -591,8 +591,8 @@ def _number_of(connection: sqlite3.Connection, source: Source) -> int | None:
     if row is None:
         return None
     # the one above is from the index, which a damaged number would make another account's
-    there = connection.execute("SELECT service, account FROM source WHERE id = ?", row).fetchone()
-    if there != (source.service, source.account):
+    stored = connection.execute("SELECT service, account FROM source WHERE id = ?", row).fetchone()
+    if stored != (source.service, source.account):
         raise DamageError("its list of services was changed by something else")
     return int(row[0])
 

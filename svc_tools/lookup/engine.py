@@ -268,7 +268,7 @@ class Engine:
 
     async def _work(self, sender: Sender) -> None:
         while True:
-            item = self._take()
+            item = self._start_next()
             if item is not None:
                 self._began[item] = time.monotonic()
                 if self._idle:
@@ -297,7 +297,7 @@ class Engine:
         waiting = new or self._later or self._due or self._again
         return self._fed and not (waiting or self._began or self._unread)
 
-    def _take(self) -> Item | None:
+    def _start_next(self) -> Item | None:
         """The next place that may be requested now; else a timer is set for it."""
         if self.stopped is not None or self._is_full():
             return None

@@ -281,7 +281,7 @@ def _lookup(
         driver.start()
         try:
             while source.more or pending.outstanding:
-                new, done = pending.take(source.read(room - pending.outstanding))
+                new, done = pending.add(source.read(room - pending.outstanding))
                 if new and not driver.over:
                     _loop.soon(driver.engine.feed, new)
                 if not source.more:
@@ -822,7 +822,7 @@ class _Stream(Generic[T]):
         while self.source.more:
             items = await self.source.aread(self._most)
             self._inside += len(items)
-            new, done = self._pending.take(items)
+            new, done = self._pending.add(items)
             self._put(done)
             self.engine.feed(new)
             if self._over:
@@ -877,7 +877,7 @@ class _Pending(Generic[T]):
         self._known: OrderedDict[Place, Outcome] = OrderedDict()
         self.outstanding = 0
 
-    def take(self, items: Iterable[T]) -> tuple[list[Place], list[tuple[T, Outcome]]]:
+    def add(self, items: Iterable[T]) -> tuple[list[Place], list[tuple[T, Outcome]]]:
         """Add items: the places that are to be looked up, and the items that are done already."""
         new: list[Place] = []
         done: list[tuple[T, Outcome]] = []

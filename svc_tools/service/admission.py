@@ -346,7 +346,7 @@ class Admission:
         bucket = self._buckets.get(key_id)
         if bucket is None:
             bucket = self._buckets[key_id] = Bucket(rate, now)
-        taken = bucket.take(rate, now)
+        taken = bucket.take_token(rate, now)
         headers += [
             (b"ratelimit-limit", b"%d" % rate.burst),
             (b"ratelimit-remaining", b"%d" % bucket.tokens),
@@ -364,7 +364,7 @@ class Admission:
 
     async def _count_lookup(self, key_id: str, quota: int, headers: _Headers) -> Ticket:
         month = month_of(self._now())
-        left = await self._count(self._limits.take, key_id, quota, month.name)
+        left = await self._count(self._limits.count_lookup, key_id, quota, month.name)
         headers += [
             (b"x-quota-limit", b"%d" % quota),
             (b"x-quota-remaining", b"%d" % (left or 0)),
@@ -463,7 +463,7 @@ class Bucket:
         self._level = rate.burst * _UNITS
         self._at = now
 
-    def take(self, rate: Rate, now: int) -> bool:
+    def take_token(self, rate: Rate, now: int) -> bool:
         """Take a token, if there is one. The rate may have changed since the last call."""
         gained = (now - self._at) * rate.per_minute
         self._level = min(self._level + gained, rate.burst * _UNITS)
@@ -475,11 +475,11 @@ class Bucket:
 
     @property
     def tokens(self) -> int:
-        """The whole tokens that were left by the last `take`."""
+        """The whole tokens that were left by the last `take_token`."""
         return self._level // _UNITS
 
     def wait_for(self, tokens: int, rate: Rate) -> int:
-        """The microseconds from the last `take` until that many tokens are there."""
+        """The microseconds from the last `take_token` until that many tokens are there."""
         return max(0, -((self._level - tokens * _UNITS) // rate.per_minute))
 
 

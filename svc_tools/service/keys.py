@@ -147,7 +147,9 @@ def signed_features(text: str | None) -> dict[str, bool]:
 
 def _feature_text(signed: Mapping[str, bool]) -> str | None:
     """Features by name as an override is stored; `None` where nothing differs from the plan."""
-    return ",".join(f"{'+' if there else '-'}{name}" for name, there in signed.items()) or None
+    return (
+        ",".join(f"{'+' if is_added else '-'}{name}" for name, is_added in signed.items()) or None
+    )
 
 
 def terms_of(plan: str, overrides: Overrides) -> Terms:
@@ -158,7 +160,7 @@ def terms_of(plan: str, overrides: Overrides) -> Terms:
     """
     base = PLANS.get(plan, _FREE)
     signed = signed_features(overrides.features)
-    added = {name for name, there in signed.items() if there}
+    added = {name for name, is_added in signed.items() if is_added}
     return Terms(
         plan=plan,
         rate=_rate(base.rate, overrides),
@@ -525,9 +527,9 @@ class KeyStore:
                 accounts.update().where(accounts.c.account == account).values(status=status)
             )
             if not changed.rowcount:
-                there = connection.execute(sa.select(accounts.c.account)).scalars()
+                known = connection.execute(sa.select(accounts.c.account)).scalars()
                 raise StartError(
-                    f"There is no account {account!r}; there are {', '.join(sorted(there))}"
+                    f"There is no account {account!r}; there are {', '.join(sorted(known))}"
                 )
             return connection.execute(of_account).scalar_one()
 
@@ -536,8 +538,8 @@ class KeyStore:
         if key_id.isascii():  # bytes that are no text cannot be in a query
             row = connection.execute(_KEYS.where(api_keys.c.id == key_id)).one_or_none()
         if row is None:
-            there = connection.execute(sa.select(api_keys.c.id).order_by(api_keys.c.created_at))
-            known = ", ".join(there.scalars()) or "none; make one with `svc-tools keys create`"
+            ids = connection.execute(sa.select(api_keys.c.id).order_by(api_keys.c.created_at))
+            known = ", ".join(ids.scalars()) or "none; make one with `svc-tools keys create`"
             # anything else may be a key
             given = repr(key_id) if key_id.startswith("key_") else "of that id"
             raise StartError(f"There is no key {given}; there are: {known}")

@@ -88,11 +88,11 @@ _DELIVERIES = (
 
 def _delivery_menu() -> ipywidgets.Dropdown:
     """That menu; what `SVC_DELIVERY` says can be changed in it, and not be taken back."""
-    said = None
+    default = None
     with suppress(ConfigurationError):  # the run says what is wrong with it
-        said = seller_delivery()
-    options = _DELIVERIES if said is None else _DELIVERIES[1:]
-    return ipywidgets.Dropdown(options=options, value=said or "")
+        default = seller_delivery()
+    options = _DELIVERIES if default is None else _DELIVERIES[1:]
+    return ipywidgets.Dropdown(options=options, value=default or "")
 
 
 _MENUS = {"date_format": DATE_FORMATS, "tz": TIME_ZONES}
@@ -131,7 +131,7 @@ class FileChoice:
             "Choose a file",
             ".csv,.tsv,.txt,.xlsx,.xlsm,.parquet,.pq",
             folder=lambda: session.folder / "uploads",
-            done=lambda path: self._take(path, uploaded=True),
+            done=lambda path: self._open(path, uploaded=True),
             failed=failed,
             limit=session.upload_limit,
         )
@@ -206,9 +206,9 @@ class FileChoice:
         if path is None:
             self.path.errors = {"path": "Give the path of a file, or choose one above."}
             return
-        self._take(path, uploaded=False)
+        self._open(path, uploaded=False)
 
-    def _take(self, path: Path, *, uploaded: bool) -> None:
+    def _open(self, path: Path, *, uploaded: bool) -> None:
         if not self._enabled:  # it was being uploaded when something else began
             self._failed(
                 ValueError(f"{path.name} was not opened: stop what runs, and choose again")
@@ -584,8 +584,8 @@ def _export(view: FileView) -> str:
 
 def _decided(decided: Sequence[str], unused: Sequence[str], *, waits: bool) -> str:
     """What the file shows of its amounts, and, to be opened, what it does not use."""
-    said = [_sentence(capital(one)) for one in (*decided, *([_BY_RATES] if waits else []))]
-    return (f"<p>{escape(' '.join(said))}</p>" if said else "") + unused_html(unused)
+    sentences = [_sentence(capital(one)) for one in (*decided, *([_BY_RATES] if waits else []))]
+    return (f"<p>{escape(' '.join(sentences))}</p>" if sentences else "") + unused_html(unused)
 
 
 _TAKEN_OFF = "it contains the tax, which is taken off"

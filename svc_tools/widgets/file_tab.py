@@ -398,9 +398,9 @@ class FileTab:
         self.columns.ask(error.questions)
         self._name_run()
         self.code.show("")
-        there = "Every place is looked up, and none is looked up again." if after else ""
+        reuse = "Every place is looked up, and none is looked up again." if after else ""
         press = f"Choose above, then press “{self.run_button.description}”."
-        self.message.show_note(f"{open_questions(error.questions)} {press} {there}".strip())
+        self.message.show_note(f"{open_questions(error.questions)} {press} {reuse}".strip())
 
     def _answered(self) -> None:
         """A question was answered."""
@@ -569,18 +569,18 @@ def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
             return _done(run)
         return f"{_done(run)} Download the result: it is deleted when the panel's kernel ends."
     left = run.totals.rows_where(lambda one: one.left)
-    there = "No file was written."
+    file = "No file was written."
     if run.written is not None:
         open_rows = f"; {counted(left, 'row')} are still to be looked up" if left else ""
-        there = f"What was found is in {run.written.name}{open_rows}."
+        file = f"What was found is in {run.written.name}{open_rows}."
     again = "“Go on” looks up only what is left: every result is cached."
     if run.computed:
         again = "“Go on” begins again: nothing is requested for it."
     elif not run.resumable:
         again = "No cache stores the results, so “Go on” looks up all places again."
     if run.interrupted:
-        return f"It was stopped. {there} {again}"
-    return Trouble("The run ended early", f"{capital(run.stopped)}. {there}", again)
+        return f"It was stopped. {file} {again}"
+    return Trouble("The run ended early", f"{capital(run.stopped)}. {file}", again)
 
 
 def _done(run: FileRun) -> str:

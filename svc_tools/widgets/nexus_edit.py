@@ -239,8 +239,8 @@ def _call(record: Registration | None, values: dict[str, Any]) -> tuple[str, dic
 def _is_outdated(record: Registration, dry: Receipt) -> bool:
     """Whether the record that would be changed is another one by now than was listed."""
     shown = dict(zip(DETAILS, record.texts[2:], strict=True))
-    there = [one for item in dry.items if item.key == record.key for one in item.before]
-    return any(compared(one, name) != compared(shown, name) for one in there for name in DETAILS)
+    stored = [one for item in dry.items if item.key == record.key for one in item.before]
+    return any(compared(one, name) != compared(shown, name) for one in stored for name in DETAILS)
 
 
 def _differences_html(record: Registration | None, values: dict[str, Any]) -> str:

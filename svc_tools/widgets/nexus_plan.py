@@ -240,14 +240,14 @@ class PlanSection(Section):
                 f"{counted(lost, 'tick')} of the former plan could not be carried over: the record,"
                 " or what the plan says of it, has changed."
             )
-        self._take(plan)
+        self._replace_plan(plan)
 
     def use(self, plan: Plan) -> None:
         """Show a plan that was made or opened, with its ticks."""
         self.message.show_note(f"The plan was read: {counted(len(plan.ticked), 'tick')} in it.")
-        self._take(plan)
+        self._replace_plan(plan)
 
-    def _take(self, plan: Plan) -> None:
+    def _replace_plan(self, plan: Plan) -> None:
         states = sorted({row.state for row in plan.rows})
         former = self.state.value
         self.state.options = [*_EVERY, *((state, state) for state in states)]

@@ -242,15 +242,15 @@ def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> J
     except (ValueError, ImportError, SvcError) as error:
         return _problem(error, "The registration cannot be added")
     desk.refresh_register()
-    said = [receipt.sentence, *(one.message for one in receipt.items if one.outcome != "done")]
-    said += receipt.advice
+    sentences = [receipt.sentence, *(one.message for one in receipt.items if one.outcome != "done")]
+    sentences += receipt.advice
     if receipt.undoable and receipt.path:
         embedded = isinstance(client, config.EmbeddedSvc)
         service = "--embedded" if embedded else f"--base-url {client.base_url}"
-        said.append(
+        sentences.append(
             f"Its receipt undoes it (svc-tools nexus restore {receipt.path.name} {service})."
         )
-    return {"message": " ".join(said)}
+    return {"message": " ".join(sentences)}
 
 
 def use_key(desk: Desk, address: str, key: SecretStr) -> Json:

@@ -104,7 +104,7 @@ def _steps(sheet: Sheet, host: Host, row: int) -> int:
         sheet.put(f"B{row}", step["title"], "strong_top")
         if "button" in step:
             sheet.button(f"B{row}", *step["button"])
-        row = _text(sheet, row, host.said(step["text"]), least=3 if "button" in step else 1)
+        row = _text(sheet, row, host.for_host(step["text"]), least=3 if "button" in step else 1)
     return row
 
 
@@ -119,7 +119,7 @@ def _sources(sheet: Sheet, host: Host, row: int) -> int:
         sheet.put(f"C{row}", formula, look)
         sheet.rules.append(error_rule(f"C{row}", f"$C${row}"))
         row += 1
-    return _text(sheet, row, host.said(TEXTS["not_computed"]))
+    return _text(sheet, row, host.for_host(TEXTS["not_computed"]))
 
 
 def _meanings(sheet: Sheet, host: Host, row: int) -> int:
@@ -301,17 +301,17 @@ def _total(at: str, lines: int, cells: Mapping[str, Value]) -> Value:
         "I5": taxes.count(PARTIAL),
         "F5": [cells[f"H{row}"] for row in rows].count("review"),
     }
-    said = [] if counts["H5"] else [_VERDICT["done" if lines else "none"]]
+    sentences = [] if counts["H5"] else [_VERDICT["done" if lines else "none"]]
     for count, one, several, rest in _VERDICT["counted"]:
         if number := counts.get(count):
             text = rest.format(part=f"{exact:,.2f}")
-            said.append(f"{number} {one if number == 1 else several} {text}")
+            sentences.append(f"{number} {one if number == 1 else several} {text}")
     totals: dict[str, Value] = {
         **counts,
         "A5": lines,
         "E5": float(sum(Decimal(repr(cells[f"E{row}"])) for row in rows)),
         "G5": "#N/A" if counts["H5"] else float(exact),
-        "A6": " ".join([*said, *[_VERDICT["examples"]] * bool(lines)]),
+        "A6": " ".join([*sentences, *[_VERDICT["examples"]] * bool(lines)]),
     }
     return totals[at]
 

@@ -95,7 +95,7 @@ class Host:
         """
         return formula if self.is_excel else f"=IFERROR({formula[1:]},{error})"
 
-    def said(self, text: str) -> str:
+    def for_host(self, text: str) -> str:
         """A text with what differs by host."""
         return text.format(refresh=self.texts["refresh"], xlwings=XLWINGS)
 

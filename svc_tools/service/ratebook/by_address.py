@@ -138,12 +138,12 @@ def _check(parts: Parts, state: str, written: str) -> None:
             " give the one place that the goods go to",
             {"address": written, "state": state},
         )
-    there = parts.abroad or parts.state
+    other = parts.abroad or parts.state
     if parts.abroad or parts.state not in {"", state}:
         raise NotResolved(
             "NOT_FOUND",
-            f"the address names {there}, but the lookup is for {state}: give one state in both",
-            {"address": written, "state": state, "states": [there]},
+            f"the address names {other}, but the lookup is for {state}: give one state in both",
+            {"address": written, "state": state, "states": [other]},
         )
 
 

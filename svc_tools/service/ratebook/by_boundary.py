@@ -534,7 +534,7 @@ class BoundaryStore:
             OwnBookError: the own book is damaged.
         """
         with failures_named(self._path):
-            connection = self._take()
+            connection = self._acquire()
             try:
                 connection.execute("BEGIN")
                 yield _reader(connection, edition_id)
@@ -558,7 +558,7 @@ class BoundaryStore:
         """A book that was replaced leaves no connection behind."""
         self.close()
 
-    def _take(self) -> sqlite3.Connection:
+    def _acquire(self) -> sqlite3.Connection:
         with self._lock:
             if self._process != self._pid():
                 _LEFT_BEHIND.extend(self._idle)
@@ -584,7 +584,7 @@ class _PinnedStore(BoundaryStore):
     def __init__(self, path: Path, expected: tuple[Edition, ...]) -> None:
         self._one_at_a_time = threading.Lock()
         super().__init__(path)
-        self._idle.append(self._take())
+        self._idle.append(self._acquire())
         with failures_named(path):
             self._idle[0].execute("BEGIN")
             here = tuple(editions(self._idle[0]))  # the first read is the moment

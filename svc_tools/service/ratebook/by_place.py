@@ -190,10 +190,10 @@ def _with_postal(book: Book, state: str, found: Location, zips: Sequence[PostalR
     if not zips:
         return found
     inside = {fips for area in found.areas for fips in area.counties}
-    there = _postal(book, state, found.what, zips).options[0]
-    if there.area is None or not inside.isdisjoint(there.area.counties):
+    postal = _postal(book, state, found.what, zips).options[0]
+    if postal.area is None or not inside.isdisjoint(postal.area.counties):
         return found
-    elsewhere = there._replace(why="is where ZIPs of the name lie", share=0)
+    elsewhere = postal._replace(why="is where ZIPs of the name lie", share=0)
     return replace(found, options=(*found.options, elsewhere), ambiguous=True)
 
 

@@ -134,13 +134,13 @@ def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hi
             f" it is at sea or in another country{hint}",
             detail,
         )
-    there = hits[0].state
-    detail["states"] = [there]
-    if there in OUTSIDE:
-        message = f"the point {lat}, {lng} is not in {state}: {OUTSIDE[there]}"
+    other = hits[0].state
+    detail["states"] = [other]
+    if other in OUTSIDE:
+        message = f"the point {lat}, {lng} is not in {state}: {OUTSIDE[other]}"
     else:
-        county = book.counties[there, hits[0].county].name
-        message = f"the point {lat}, {lng} is not in {state}: it lies in {county}, {there}"
+        county = book.counties[other, hits[0].county].name
+        message = f"the point {lat}, {lng} is not in {state}: it lies in {county}, {other}"
     return NotResolved("NOT_FOUND", message, detail)
 
 
