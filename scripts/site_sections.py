@@ -68,7 +68,7 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
     yield ""
 
 
-_KINDS: dict[codes.Kind, str] = {
+_KINDS: dict[codes.CodeKind, str] = {
     "status": "Statuses of a row: `lookup_status`",
     "review": "Reasons to review a row: `lookup_review_reason`",
     "warning": "Warnings that flag no row",

@@ -77,7 +77,7 @@ _EMBEDDED_LIBRARIES = (
     "shapely",
     "bokeh_sampledata",
 )
-EMBEDDED = "embedded service"
+EMBEDDED_NAME = "embedded service"
 """The name of the embedded service for display."""
 _BEFORE_THE_PORT = "http://127.0.0.1"
 """The address in the settings of a client of the embedded service while that has no port."""
@@ -460,7 +460,7 @@ def running_embedded() -> EmbeddedSvc | None:
 
 def service_name(client: Svc | AsyncSvc) -> str:
     """The service's name for display: the embedded service, or its address."""
-    return EMBEDDED if isinstance(client, _OfEmbedded) else client.base_url
+    return EMBEDDED_NAME if isinstance(client, _OfEmbedded) else client.base_url
 
 
 @dataclass(frozen=True, slots=True)

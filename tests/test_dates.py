@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED, read_column
 
 import svc_tools
-from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.lookup.troubles import counted_alike
 from svc_tools.tables.dates import (
     FORMATS,
     ZONES,
@@ -33,7 +33,7 @@ from svc_tools.tables.dates import (
     read_one,
     time_zone,
 )
-from svc_tools.tables.places import Cells, question
+from svc_tools.tables.places import Cells, place_query
 from svc_tools.tables.roles import DatesAmbiguous
 
 CHICAGO = ZoneInfo("America/Chicago")
@@ -215,7 +215,7 @@ def test_no_module_sets_what_a_style_of_dates_holds():
         if node.attr in names and ast.unparse(node.value) != "self"
     ]
     assert not found
-    dates = ast.parse((source / "dates.py").read_text(encoding="utf-8"))
+    dates = ast.parse((source / "tables" / "dates.py").read_text(encoding="utf-8"))
     assert not any("__setattr__" in ast.unparse(node) for node in ast.walk(dates))
 
 
@@ -356,7 +356,7 @@ def test_so_are_reasons_about_places(role, cells):
     if role != "country":
         known = {"lat": {"lng": -97.0}, "as_of": {"zip": "78701"}, "address": {"state": "TX"}}
         place = known.get(role, {})
-    found = [question(Cells(**{**place, role: cell}), dated=False) for cell in cells]
+    found = [place_query(Cells(**{**place, role: cell}), dated=False) for cell in cells]
     assert len({one.reason for one in found}) == 2
     (alike,) = counted_alike((one.status, one.reason, 1) for one in found)
     assert alike[2] == 2

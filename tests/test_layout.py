@@ -47,3 +47,72 @@ def test_only_doors_list_their_public_names():
         for file in (ROOT / package).rglob("*.py")
     ]
     assert [path for path in files if assigns_all(path) and not is_door(path)] == []
+
+
+SHARED_NAMES = {
+    # the two sides of one door: the request of a lookup, and how its response is read
+    "lookup",
+    # a host's function or macro that does what the function of the same name below it does
+    "add_registration",
+    "forget_key",
+    "freeze",
+    "import_files",
+    "list_records",
+    "preview",
+    "receipt_folder",
+    "refresh",
+    "serve",
+    "use_embedded",
+    # the service has its own table behind its wall, as the law has one
+    "NEXUS_TYPES",
+    "NexusType",
+    "STATES",
+    "DeliveryRule",
+    # their package says which: a lookup's or a cleanup's; of results or of the rate book
+    "Book",
+    "Cell",
+    "Column",
+    "Component",
+    "Head",
+    "NOTHING",
+    "Plan",
+    "Sheet",
+    "Source",
+    "Table",
+    "decide",
+    "svc",
+}
+"""Public names that several modules define. This list may only get shorter."""
+APART = ("svc_tools/cli/", "svc_tools/excel/calc/addin/")
+"""Commands, and a program of its own."""
+
+
+def defined_names(path):
+    """The public names that a module defines: functions, classes, constants, types."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name
+            case ast.Assign():
+                yield from (one.id for one in node.targets if isinstance(one, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+
+
+def test_a_public_name_has_one_meaning():
+    """Where this fails: a new name means what its module's subject is, such as `PanelJob`."""
+    homes = {}
+    for package in ("svc_sdk", "svc_tools"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith(APART):
+                for defined in defined_names(path):
+                    homes.setdefault(defined, set()).add(name)
+    both_sides = {"svc_sdk/models.py", "svc_tools/service/schemas.py"}
+    shared = {
+        name
+        for name, found in homes.items()
+        if len(found) > 1 and not name.startswith("_") and found != both_sides
+    }
+    assert shared == SHARED_NAMES
+    assert len(SHARED_NAMES) <= 35

@@ -19,7 +19,7 @@ from support.answers import NOW, OUTCOMES, PAST, SOURCE, found, ok, zip_place
 from support.frames import enriched, partial, row
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.review.codes import DECIDING, review_codes
+from svc_tools.frames.review.codes import DECIDING_COLUMNS, review_codes
 from svc_tools.frames.review.review import reviewed
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup import Outcome
@@ -146,7 +146,7 @@ def where_compared(is_meant, *, least=1, left_out=()):
 
 def test_what_a_status_means_is_asked_of_it_everywhere():
     """Where this fails: ask `Status.of(text).usable`; another word is an ELSEWHERE."""
-    assert where_compared(is_status, left_out=("codes.py", "statuses.py")) == ELSEWHERE
+    assert where_compared(is_status, left_out=("show/codes.py", "tables/statuses.py")) == ELSEWHERE
 
 
 def test_what_is_said_of_a_code_stands_in_its_row():
@@ -157,7 +157,7 @@ def test_what_is_said_of_a_code_stands_in_its_row():
     def is_code(node):
         return isinstance(node, ast.Constant) and node.value in said
 
-    assert where_compared(is_code, least=2, left_out=("codes.py", "service/")) == ONE_CODE
+    assert where_compared(is_code, least=2, left_out=("show/codes.py", "service/")) == ONE_CODE
 
 
 @given(OUTCOMES)
@@ -264,7 +264,7 @@ def test_the_rule_of_what_requires_review_exists_once():
         for file in (ROOT / "svc_tools").rglob("*.py")
     }
     rules = {name for name, text in texts.items() if '"confidence_unknown"' in text}
-    assert rules == {"codes.py", "lookup/reviewing.py"}
+    assert rules == {"show/codes.py", "lookup/reviewing.py"}
 
 
 def judged_alike(rows, results):
@@ -325,7 +325,7 @@ def in_dollars(units):
 
 def test_what_decides_of_a_file_is_all_that_is_read_of_it():
     frame = enriched(*map(with_facts, sorted(REVIEWED)), partial(), row(rate=None))
-    few = frame[[name for name in frame.columns if name in DECIDING]]
+    few = frame[[name for name in frame.columns if name in DECIDING_COLUMNS]]
     expected, found_in_few = (review_codes(Enriched(one)) for one in (frame, few))
     assert found_in_few.values == expected.values
     assert found_in_few.codes.tolist() == expected.codes.tolist()

@@ -189,7 +189,7 @@ def listen_on_localhost(port: int) -> list[socket.socket]:
                 raise
 
 
-def address_of(listener: socket.socket) -> str:
+def base_address(listener: socket.socket) -> str:
     """The base address of a listening socket, such as `http://127.0.0.1:8642`."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -272,7 +272,7 @@ class ThreadServer:
     def __init__(self, app: ASGIApp, sockets: list[socket.socket], name: str) -> None:
         self._app = app
         self._sockets = sockets
-        self.base_url = address_of(sockets[0])
+        self.base_url = base_address(sockets[0])
         self._settled = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()

@@ -247,7 +247,7 @@ _ADVICE = {
 
 def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
     """What to do about the columns of a file, by options."""
-    from svc_tools.tables.questions import option  # noqa: PLC0415 - few commands ask
+    from svc_tools.tables.questions import option_line  # noqa: PLC0415 - few commands ask
     from svc_tools.tables.roles import ColumnAmbiguous, ColumnBetween, SaysOpposite  # noqa: PLC0415 - few commands read files
 
     if isinstance(error, ColumnAmbiguous) and error.alike:
@@ -258,7 +258,7 @@ def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
         if isinstance(error, ColumnBetween):
             named["between"] = "it" if len(error.between) == 1 else "them"
         if isinstance(error, SaysOpposite):
-            named["option"] = option(error.instead, error.column)
+            named["option"] = option_line(error.instead, error.column)
         return advice.format(**named)
     if "questions" in options and isinstance(error, ColumnAmbiguous) and not error.of_columns:
         return _choices(error.questions[0], options)

@@ -24,7 +24,7 @@ from svc_tools.lookup.reviewing import remarks
 from svc_tools.service_address import address_checked
 from svc_tools.show.codes import (
     CONFIDENCES,
-    PARTS,
+    RATE_PARTS,
     all_warnings,
     confidence_of,
     known_part,
@@ -260,7 +260,7 @@ def _day(as_of: str | None) -> str:
 
 def _parts(response: TaxResponse) -> list[tuple[str, str]]:
     rows = []
-    for name, field in PARTS:
+    for name, field in RATE_PARTS:
         part = known_part(response, field)
         rows.append((name, "not known" if part is None else percent(part)))
     freight = response.rate.freight_taxable

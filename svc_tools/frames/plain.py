@@ -15,7 +15,7 @@ from svc_tools.lookup.columns import RATES
 from svc_tools.tables.text_dtype import text_dtype
 
 
-def plain(frame: pd.DataFrame) -> pd.DataFrame:
+def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame in standard types; see `SvcAccessor.plain`."""
     added = columns_of_lookups(frame)
     made = frame.assign()  # a copy of its own under pandas 2.3 too

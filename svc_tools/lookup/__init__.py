@@ -29,7 +29,7 @@ def __getattr__(name: str) -> object:
     """Load a name when it is first used: who shows one outcome needs no engine and no cache."""
     if name in __all__:
         home = "lookup.many" if name in _OF_MANY else "lookup.outcomes"
-        home = "statuses" if name in _STATUSES else home
+        home = "tables.statuses" if name in _STATUSES else home
         found = globals()[name] = getattr(import_module(f"svc_tools.{home}"), name)
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

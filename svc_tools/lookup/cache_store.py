@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from svc_tools.tables.places import Place
     from svc_tools.tables.statuses import StatusText
 
-BUSY_SECONDS = 10.0
+_BUSY_SECONDS = 10.0
 """How long to wait for another process that writes."""
 _APPLICATION = 0x53564341
 """The application id in the header of a cache file ("SVCA")."""
@@ -377,7 +377,7 @@ class CacheFile:
         self.connection = sqlite3.connect(
             f"{database_uri(self.path)}?mode=rw",
             uri=True,
-            timeout=BUSY_SECONDS,
+            timeout=_BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
         )
@@ -493,7 +493,7 @@ def _alone(path: Path) -> Iterator[None]:
         yield
         return
     name = path.with_name(f".{path.name}.lock")
-    until = time.monotonic() + BUSY_SECONDS
+    until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)

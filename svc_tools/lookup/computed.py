@@ -17,7 +17,6 @@ from urllib.parse import unquote
 
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.lookup.outcomes import (
-    SERVER_ERRORS,
     STOPPED,
     Outcome,
     Units,
@@ -27,6 +26,7 @@ from svc_tools.lookup.outcomes import (
     rate_units,
 )
 from svc_tools.lookup.transport import request_of
+from svc_tools.lookup.troubles import SERVER_ERRORS
 from svc_tools.show.codes import code_of
 
 if TYPE_CHECKING:

@@ -25,19 +25,15 @@ from svc_sdk._responses import Failure
 from svc_sdk._retry import backoff, decide
 from svc_tools.lookup.outcomes import (
     INTERRUPTED,
-    SERVER_ERRORS,
-    TOO_MANY,
     Outcome,
     deadline_reached,
     failed,
-    is_fatal,
-    is_foreign,
-    is_transient,
     not_attempted,
     of_response,
 )
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
+from svc_tools.lookup.troubles import SERVER_ERRORS, TOO_MANY, is_fatal, is_foreign, is_transient
 from svc_tools.service_address import address_fault, is_right_address, note_right_address
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from svc_sdk import (
     _responses,
 )
 from svc_tools.config import EmbeddedSvc
-from svc_tools.lookup.outcomes import is_foreign
+from svc_tools.lookup.troubles import is_foreign
 from svc_tools.service_address import note_right_address, wrong_address
 
 if TYPE_CHECKING:

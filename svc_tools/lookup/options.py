@@ -45,7 +45,7 @@ Rounding: TypeAlias = Literal["half_up", "half_even", "up", "down"]
 ROUNDINGS: tuple[Rounding, ...] = get_args(Rounding)
 MoneyPart: TypeAlias = Literal["goods", "delivery", "discount", "untaxed", "none"]
 """What a user says that a column is."""
-PARTS: tuple[MoneyPart, ...] = get_args(MoneyPart)
+MONEY_PARTS: tuple[MoneyPart, ...] = get_args(MoneyPart)
 RefundsAs: TypeAlias = Literal["subtract", "add", "leave"]
 """What refunds written with a positive amount are: taken off, sales like others, or no sale."""
 DecimalMark: TypeAlias = Literal["point", "comma"]
@@ -532,7 +532,8 @@ def _check_money(once: object, parts: Mapping[Hashable, MoneyPart] | None = None
     ):
         raise ValueError(f"once: expected a list of columns such as ['Order Total'], not {once!r}")
     for label, part in (parts or {}).items():
-        if part not in PARTS:
+        if part not in MONEY_PARTS:
             raise ValueError(
-                f"parts: {label!r} is {part!r}, which is not known; expected {', '.join(PARTS)}"
+                f"parts: {label!r} is {part!r}, which is not known;"
+                f" expected {', '.join(MONEY_PARTS)}"
             )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.lookup.troubles import counted_alike
 from svc_tools.show.display import (
     Note,
     Table,

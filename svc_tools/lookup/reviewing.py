@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from svc_sdk import Advisory
     from svc_tools.lookup.outcomes import Found, Outcome
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _PROVED = "publisher_effective_date"
 _SPANS = "zip_spans_jurisdictions"
 _MISMATCH = "place_input_mismatch"
@@ -221,7 +221,7 @@ def as_of_status(
     return "verified" if proved else "unverified"
 
 
-def is_proved(since: T, own_day: T, query_day: T, last: T) -> Any:  # noqa: ANN401 - or an array
+def is_proved(since: _T, own_day: _T, query_day: _T, last: _T) -> Any:  # noqa: ANN401 - or an array
     """Whether a result proves its rate for the day of a row; of days, or arrays of numbers.
 
     Args:

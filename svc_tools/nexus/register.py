@@ -283,12 +283,12 @@ def read_register(
     problems: list[str] = []
     records = []
     every = [
-        {name: cell_of(cells[at]) for name, at in places.items() if at < len(cells)}
+        {name: present_cell(cells[at]) for name, at in places.items() if at < len(cells)}
         for cells in rows
     ]
     days = _days([values.get(role) for values in every], style, problems)
     for number, (cells, values, day) in enumerate(zip(rows, every, days, strict=True), 1):
-        if any(cell_of(cell) is not None for cell in cells[len(labels) :]):
+        if any(present_cell(cell) is not None for cell in cells[len(labels) :]):
             problems.append(f"row {number} has more cells than the header; quote text with commas")
         if any(value is not None for value in values.values()):
             records.append(_record(number, values, day, problems))
@@ -318,7 +318,7 @@ def read_sheet(path: Path, error: type[ProblemsError]) -> list[Row]:
         (number, [_text(cell) if isinstance(cell, str) else cell for cell in cells])
         for number, cells in rows
     ]
-    return [*dropwhile(lambda row: all(cell_of(cell) is None for cell in row[1]), clean)]
+    return [*dropwhile(lambda row: all(present_cell(cell) is None for cell in row[1]), clean)]
 
 
 def checked_names(
@@ -447,7 +447,7 @@ def _quoted(field: str, cells: Mapping[str, object | None]) -> str:
     return f"a missing {field}" if value is None else f"{field} {str(value)[:_LONGEST_QUOTE]!r}"
 
 
-def cell_of(value: object) -> object | None:
+def present_cell(value: object) -> object | None:
     """A value, or nothing where it is missing: blank text, NaN, NaT."""
     if isinstance(value, str):
         return value.strip() or None

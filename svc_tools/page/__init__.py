@@ -48,9 +48,9 @@ def serve_page(
     service = _service(embedded=embedded)
     require("The page", "page", "ipykernel")  # reported here, not only on each page
     with needs("The page", "page"):
-        from svc_tools.page.app import serve  # noqa: PLC0415 - loads Voila
+        from svc_tools.page.app import serve_panel  # noqa: PLC0415 - loads Voila
     say(service)
-    serve(
+    serve_panel(
         port=port,
         browser=browser,
         embedded=embedded,

@@ -66,7 +66,7 @@ def running(db: Path | SecretStr | None = None) -> EmbeddedService | None:
     return _services.running(_target(db))
 
 
-class Trouble(NamedTuple):
+class PortTrouble(NamedTuple):
     """Why the port cannot be used: a code for a program, if any, and a sentence."""
 
     code: str | None
@@ -199,16 +199,16 @@ class EmbeddedService:
             raise StartError(f"The service is not running: {error}") from error
 
     @property
-    def trouble(self) -> Trouble | None:
+    def trouble(self) -> PortTrouble | None:
         """Why no request over the port can succeed, which is served from now on; else `None`."""
         try:
             self.listen()
         except MissingExtraError as error:
-            return Trouble(EXTRA_MISSING, str(error))
+            return PortTrouble(EXTRA_MISSING, str(error))
         except StartError as error:
             if self.closed:
-                return Trouble(None, str(error))
-            return Trouble(NOT_STARTED, f"The embedded service cannot start. {error}")
+                return PortTrouble(None, str(error))
+            return PortTrouble(NOT_STARTED, f"The embedded service cannot start. {error}")
         return None
 
     def look_up(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from svc_sdk.models import Advisory, TaxResponse
 
-Kind = Literal[
+CodeKind = Literal[
     "status",  # of `lookup_status`
     "review",  # of `lookup_review_reason`
     "warning",  # an advisory that is no reason to review a row
@@ -58,7 +58,7 @@ class Code:
         replaces: a code that says the same less precisely, and is not shown beside this one.
     """
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[CodeKind, ...]
     meaning: str
     why: str = ""
     to_do: str = ""
@@ -209,7 +209,7 @@ _COMPARED = {
 """Reasons of a reconciliation: rows that cannot be compared, agree, or differ."""
 
 
-def _words(kind: Kind, meanings: Mapping[str, str]) -> dict[str, Code]:
+def _words(kind: CodeKind, meanings: Mapping[str, str]) -> dict[str, Code]:
     """Rows of which nothing but a meaning is said."""
     return {code: Code((kind,), meaning) for code, meaning in meanings.items()}
 
@@ -604,7 +604,7 @@ _OWN_RECORDS = frozenset(
 _RANK = {code: rank for rank, code in enumerate(CODES)}
 
 
-def codes_of(kind: Kind) -> tuple[str, ...]:
+def codes_of(kind: CodeKind) -> tuple[str, ...]:
     """The codes of a kind, the most urgent first; those that are of another kind too come last."""
     codes = (code for code, row in CODES.items() if kind in row.kinds)
     return tuple(sorted(codes, key=lambda code: CODES[code].kinds[0] != kind))
@@ -694,7 +694,7 @@ def lookup_page(state: str) -> str:
     return _LOOKUP_PAGES.get(state, _GENERIC_PAGE)
 
 
-PARTS = (
+RATE_PARTS = (
     ("State", "state_rate"),
     ("County", "county_rate"),
     ("City", "city_rate"),

@@ -20,7 +20,7 @@ from svc_tools.base.extras import needs
 from svc_tools.show.codes import (
     CONFIDENCES,
     PARTIAL_CODES,
-    PARTS,
+    RATE_PARTS,
     all_warnings,
     code_of,
     confidence_of,
@@ -51,30 +51,30 @@ _ColumnKind = Literal["text", "number", "prose"]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table: its head, and whether it holds short texts, numbers or prose."""
 
     head: str
     kind: _ColumnKind = "text"
 
 
-Head = str | Column
+Head = str | TableColumn
 """A column of a table; a head alone is that of a column of short texts."""
 
 
-def number(head: str = "") -> Column:
+def number(head: str = "") -> TableColumn:
     """A column of numbers: aligned right."""
-    return Column(head, "number")
+    return TableColumn(head, "number")
 
 
-def prose(head: str = "") -> Column:
+def prose(head: str = "") -> TableColumn:
     """A column of sentences, wrapped where there is no room."""
-    return Column(head, "prose")
+    return TableColumn(head, "prose")
 
 
-def as_columns(heads: Iterable[Head]) -> tuple[Column, ...]:
+def as_columns(heads: Iterable[Head]) -> tuple[TableColumn, ...]:
     """Heads as columns."""
-    return tuple(head if isinstance(head, Column) else Column(head) for head in heads)
+    return tuple(head if isinstance(head, TableColumn) else TableColumn(head) for head in heads)
 
 
 class Table:
@@ -152,7 +152,7 @@ def show(console: Console, *parts: Note | Table) -> None:
 
 def as_html(*parts: Note | Table) -> str:
     """Notes and tables as HTML with inline styles, in the colors of the notebook."""
-    return render("parts.html", parts=parts, narrow=_NARROW)
+    return from_template("parts.html", parts=parts, narrow=_NARROW)
 
 
 def table_html(table: Table) -> str:
@@ -160,7 +160,7 @@ def table_html(table: Table) -> str:
     return str(_environment().get_template("tables.html").module.classed_table(table))  # type: ignore[attr-defined]
 
 
-def render(template: str, **values: Any) -> str:  # noqa: ANN401 - as Jinja2
+def from_template(template: str, **values: Any) -> str:  # noqa: ANN401 - as Jinja2
     """A template of `svc_tools/show/templates` with its values, all of them escaped."""
     return _environment().get_template(template).render(no_formulas=_NO_FORMULAS, **values)
 
@@ -274,7 +274,7 @@ def print_table(
 
 
 def _print_blocks(
-    console: Console, columns: Sequence[Column], body: Sequence[Sequence[Text]], *, indent: int
+    console: Console, columns: Sequence[TableColumn], body: Sequence[Sequence[Text]], *, indent: int
 ) -> None:
     """Print each row as a block: a line for each column, its head in front."""
     for place, row in enumerate(body):
@@ -293,7 +293,7 @@ class _Layout(NamedTuple):
 
 
 def _layout(
-    columns: Sequence[Column], cells: Sequence[Sequence[Text]], width: int
+    columns: Sequence[TableColumn], cells: Sequence[Sequence[Text]], width: int
 ) -> _Layout | None:
     """The first layout in which the columns fit side by side; `None` where none does."""
     for gap, wrapped in ((_GAP, False), (_GAP - 1, False), (_GAP - 1, True)):
@@ -332,7 +332,7 @@ def _box(console: Console) -> Box:
     return Box("".join(f"{row}\n" for row in rows), ascii=True)
 
 
-def _need(column: Column, cells: Sequence[Text], *, wrapped: bool = False) -> _Need:
+def _need(column: TableColumn, cells: Sequence[Text], *, wrapped: bool = False) -> _Need:
     """The widths of a column; `wrapped`: its head and texts may be wrapped between words."""
     from rich.cells import cell_len  # noqa: PLC0415 - see the module's docstring
 
@@ -431,7 +431,7 @@ def card(
     level = confidence_of(result) or "not stated"
     bar, bar_label = _card_bar(result, parts)
     shown = map(sentence, all_warnings(result)) if warnings is None else warnings
-    return render(
+    return from_template(
         "card.html",
         place=" ".join(part for part in (place, rate.zip) if part),
         headline=headline,
@@ -464,7 +464,7 @@ def _card_known(result: TaxResponse) -> list[tuple[str, Decimal | None, str]]:
     """Name, rate and color of each part; a country's only where it has one."""
     parts = [
         (name, known_part(result, field), _PART_COLORS.get(field, _OTHER_COLOR))
-        for name, field in (("Country", "country_rate"), *PARTS)
+        for name, field in (("Country", "country_rate"), *RATE_PARTS)
     ]
     return parts if parts[0][1] else parts[1:]
 

@@ -17,7 +17,7 @@ from svc_tools.tables.cells import text_of
 from svc_tools.tables.places import Cells, Refusal, where
 from svc_tools.tables.questions import Question
 from svc_tools.tables.roles import ColumnAmbiguous, plain_name, question_of_columns
-from svc_tools.tables.states import normal_zip, state_code, states_of, us_state
+from svc_tools.tables.states import normal_zip, state_code, states_of_zip, us_state
 from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Country:
         return {} if self.column is None else {"country": self.column}
 
 
-Rows: TypeAlias = "Callable[[Sequence[Hashable]], Iterable[Sequence[object]]]"
+RowReader: TypeAlias = "Callable[[Sequence[Hashable]], Iterable[Sequence[object]]]"
 """Gives cells of some rows of the named columns, row by row."""
 
 
@@ -195,7 +195,7 @@ def find_country(
     free: Sequence[Hashable],
     columns: Mapping[str, Hashable],
     sample: Callable[[Hashable], Sequence[str | None]],
-    rows: Rows | None = None,
+    rows: RowReader | None = None,
     *,
     delivered: bool = False,
 ) -> Country:
@@ -319,7 +319,7 @@ def _agree(rows: Iterable[Sequence[object]]) -> bool:
     return True
 
 
-def doubt(label: Hashable, columns: Mapping[str, Hashable], rows: Rows) -> Question | None:
+def doubt(label: Hashable, columns: Mapping[str, Hashable], rows: RowReader) -> Question | None:
     """The question whether a column is the country of the place, where most rows contradict it.
 
     A country abroad contradicts a US state with a ZIP Code of that state; and where there is no
@@ -367,7 +367,7 @@ def _contradicting(country: str, place: Mapping[str, object]) -> str:
         found = normal_zip(place["zip"], code)
     except ValueError:
         return ""
-    if not isinstance(found, str) or code not in states_of(found):
+    if not isinstance(found, str) or code not in states_of_zip(found):
         return ""
     return f"{code} {found}" if "state" in place else found
 

@@ -27,7 +27,7 @@ from svc_tools.tables.states import (
     state_and_zip,
     state_code,
     state_of,
-    states_of,
+    states_of_zip,
     zip_of_cell,
 )
 
@@ -101,7 +101,7 @@ class Refusal:
 
     status: Literal["invalid", "unsupported"]
     reason: str
-    # the attributes of `Question`, so that a list of both can be read in one go
+    # the attributes of `PlaceQuery`, so that a list of both can be read in one go
     state_from_zip: ClassVar[bool] = False
     state_from_address: ClassVar[bool] = False
     zip_repaired: ClassVar[bool] = False
@@ -124,7 +124,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlaceQuery:
     """The query of a row: a place, and how the row's cells were understood."""
 
     place: Place
@@ -138,7 +138,9 @@ class Question:
 _BY_ITSELF = DateTerms().style().settled()
 
 
-def question(cells: Cells, *, dated: bool, style: DateStyle = _BY_ITSELF) -> Question | Refusal:
+def place_query(
+    cells: Cells, *, dated: bool, style: DateStyle = _BY_ITSELF
+) -> PlaceQuery | Refusal:
     """The query of a row: by address, else coordinates, else ZIP, else place name.
 
     Args:
@@ -157,7 +159,7 @@ def question(cells: Cells, *, dated: bool, style: DateStyle = _BY_ITSELF) -> Que
     return on_day(undated, day) if day or not dated else NO_DATE
 
 
-def where(cells: Cells) -> Question | Refusal:
+def where(cells: Cells) -> PlaceQuery | Refusal:
     """The query of a row without its date, which `on_day` adds."""
     try:
         return _question(cells)
@@ -167,7 +169,7 @@ def where(cells: Cells) -> Question | Refusal:
         return Refusal("unsupported", error.reason)
 
 
-def on_day(undated: Question, day: date | None) -> Question:
+def on_day(undated: PlaceQuery, day: date | None) -> PlaceQuery:
     """The same query on a day; `None` for today."""
     if day is None:
         return undated
@@ -178,7 +180,7 @@ NO_DATE = Refusal("invalid", "as_of: the row has no date")
 """The refusal of a row without a date where the others have one."""
 
 
-def _question(cells: Cells) -> Question:
+def _question(cells: Cells) -> PlaceQuery:
     _check_country(cells)
     address, city, location = text_of(cells.address), text_of(cells.city), text_of(cells.location)
     written, with_zip = _state(cells.state), _state_with_zip(cells.zip)
@@ -206,7 +208,7 @@ def _question(cells: Cells) -> Question:
         point=point,
         zip_code=zip_code,
     )
-    return Question(
+    return PlaceQuery(
         place,
         state_from_zip=written is None and state != named,
         state_from_address=written is None and state == named,
@@ -316,7 +318,7 @@ def _state_with_zip(value: object) -> str | None:
 def _states_of_cell(zip_code: object) -> frozenset[str]:
     """The states of a ZIP that is written as one; empty for anything else."""
     found = _WHOLE_ZIP.fullmatch(text_of(zip_code) or "")
-    return states_of(found[0]) if found else frozenset()
+    return states_of_zip(found[0]) if found else frozenset()
 
 
 def _zip(cells: Cells, state: str | None) -> str | None:

@@ -91,7 +91,7 @@ def in_shell(questions: Iterable[Question], options: Mapping[str, str]) -> str:
     return " ".join(_options_of(name, value, options) for name, value in found.items())
 
 
-def option(argument: str, value: object) -> str:
+def option_line(argument: str, value: object) -> str:
     """The option of an argument with its value, such as `--taxable "Taxable?"`."""
     return _options_of(argument, value, {})
 

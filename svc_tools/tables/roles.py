@@ -448,7 +448,7 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundColumns:
     """The column of each role, what is wrong with the others, and notes in sentences."""
 
     columns: dict[str, Hashable]
@@ -470,7 +470,7 @@ def find(
     columns: Sequence[Hashable],
     roles: Sequence[Role],
     given: Mapping[str, object] | None = None,
-) -> Found:
+) -> FoundColumns:
     """Find the column of each role.
 
     Args:
@@ -497,7 +497,7 @@ def find(
             found[role.name] = candidates[0]
         elif role.needed or role.name in given:
             problems.append(ColumnMissing(role.name, columns))
-    return Found(found, tuple(problems))
+    return FoundColumns(found, tuple(problems))
 
 
 _TAXABLE_WORDS = re.compile(
@@ -549,7 +549,9 @@ def plain_name(label: Hashable) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def usual_places(free: Sequence[Hashable], given: Mapping[str, object] | None = None) -> Found:
+def usual_places(
+    free: Sequence[Hashable], given: Mapping[str, object] | None = None
+) -> FoundColumns:
     """The columns of a place found by the usual names: one for each role, all of one party.
 
     The country, which names and values decide, is not among them (see `countries`).
@@ -576,8 +578,8 @@ def usual_places(free: Sequence[Hashable], given: Mapping[str, object] | None = 
     ]
     passed_over = any(map(_names_shipping, others)) and False in shipping
     if others and usable and not named.problems and (len(shipping) > 1 or passed_over):
-        return Found({}, (ColumnsOfTwoParties(usable, others),))
-    return Found(usable, named.problems)
+        return FoundColumns({}, (ColumnsOfTwoParties(usable, others),))
+    return FoundColumns(usable, named.problems)
 
 
 def names_below(rows: Sequence[Sequence[object]]) -> int | None:

@@ -207,7 +207,7 @@ _DASHES = str.maketrans({"\N{EN DASH}": "-", "\N{EM DASH}": "-", "\N{NON-BREAKIN
 _EXPECTED = "expected five digits such as 78701, or ZIP+4 such as 78701-1234"
 
 
-def states_of(zip_code: str) -> frozenset[str]:
+def states_of_zip(zip_code: str) -> frozenset[str]:
     """The codes of the states (or territories) in which a ZIP lies; empty where unknown."""
     table = _table()
     return table.get(zip_code[:5]) or table.get(zip_code[:3]) or frozenset()
@@ -248,7 +248,7 @@ def normal_zip(value: object, state: str | None) -> str | Elsewhere:
     match = _ZIP.fullmatch(text)
     if match is None:
         return _padded(text, named or state)
-    if named and (lies_in := states_of(match[1])) and named not in lies_in:
+    if named and (lies_in := states_of_zip(match[1])) and named not in lies_in:
         raise ValueError(_elsewhere("ZIP cell", named, match[1]))
     return _checked(match[1], match[2], named or state)
 
@@ -295,7 +295,7 @@ def _padded(text: str, state: str | None) -> str | Elsewhere:
     if match is None:
         raise ValueError(f"zip: {text[:40]!r} is not a ZIP; {_EXPECTED}")
     zip5, extra = (match[1] or match[3]).zfill(5), match[2] or match[4]
-    lies_in = states_of(zip5)
+    lies_in = states_of_zip(zip5)
     if state is None:
         raise ValueError(
             f"zip: {text!r} has lost a leading zero, perhaps, but no state is given that"
@@ -311,7 +311,7 @@ def _padded(text: str, state: str | None) -> str | Elsewhere:
 
 
 def _checked(zip5: str, extra: str | None, state: str | None) -> str | Elsewhere:
-    lies_in = states_of(zip5)
+    lies_in = states_of_zip(zip5)
     if lies_in and lies_in <= _MILITARY.keys():
         return Elsewhere(f"{zip5!r} is a military ZIP: no state's rate applies")
     if lies_in and lies_in <= _TERRITORIES.keys() and state is None:
@@ -412,7 +412,7 @@ def _state_at_end(text: str, *, street: bool) -> str | None:
 
 def _state_of_end(before: str, zip_code: str, *, street: bool) -> str | None:
     """The state of a text that ends in a ZIP, from the ZIP and what stands before it."""
-    lies_in = states_of(zip_code)
+    lies_in = states_of_zip(zip_code)
     if not before:
         return None if street else state_of(zip_code)
     words = re.split(r"[\s,]+", before)
@@ -446,7 +446,7 @@ def _may_precede_zip(before: str) -> bool:
 
 def _elsewhere(what: str, state: str, zip_code: str) -> str:
     """The reason of a row whose ZIP does not lie in the state that one of its texts names."""
-    lies_in = " and ".join(sorted(states_of(zip_code)))
+    lies_in = " and ".join(sorted(states_of_zip(zip_code)))
     return f"state: the {what} names {state}, but ZIP {zip_code[:5]} lies in {lies_in}"
 
 
@@ -501,7 +501,7 @@ def agreed_state(
         ElsewhereError: a text of a row without a state ends in a territory or in Canada.
     """
     agreed, by = None, ""
-    lies_in = states_of(zip_code) if zip_code else frozenset()
+    lies_in = states_of_zip(zip_code) if zip_code else frozenset()
     for what, text in (("address", address), ("city", city), ("place", location)):
         if not text:
             continue
@@ -535,13 +535,13 @@ def _says(text: str, *, street: bool) -> _Says:
         return _Says(Elsewhere(f"{found[1]!r} is a Canadian postal code"))
     if found := _ZIP_AT_END.search(text):
         before, zip5 = text[: found.start()].rstrip(" ,"), found[1][:5]
-        if not states_of(zip5):
+        if not states_of_zip(zip5):
             return _Says(_sure_state(before))
         state = _sure_state(before) or _state_alone(before)
         is_zip = state is not None or (not before and not street) or _may_precede_zip(before)
         return _Says(state, zip5 if is_zip else None)
     first = _ZIP_FIRST.match(text) if street else None
-    if first and (_NO_CITY.search(first["city"] or "") or not states_of(first["zip"])):
+    if first and (_NO_CITY.search(first["city"] or "") or not states_of_zip(first["zip"])):
         first = None
     return _Says(_sure_state(text), first["zip"] if first else None)
 
@@ -608,11 +608,11 @@ def is_washington_dc(text: str) -> bool:
 def state_and_zip(text: str) -> tuple[str | None, str] | None:
     """A text that is a ZIP, alone or behind a state that it lies in: "TX 78701"."""
     found = _ZIP_AT_END.search(text)
-    if found is None or not states_of(found[1]):
+    if found is None or not states_of_zip(found[1]):
         return None
     before = text[: found.start()].strip(" ,.")
     code = state_code(before) if before else None
-    if before and (not isinstance(code, str) or code not in states_of(found[1])):
+    if before and (not isinstance(code, str) or code not in states_of_zip(found[1])):
         return None
     return (code if isinstance(code, str) else None), found[1]
 
@@ -633,7 +633,7 @@ def _is_code(state: str, *, behind_street: bool) -> bool:
 
 def state_of(zip_code: str | None, named: str | None = None) -> str:
     """The state of a row without one: that of its ZIP, or the one that its address names."""
-    lies_in = states_of(zip_code or "") & STATES.keys()
+    lies_in = states_of_zip(zip_code or "") & STATES.keys()
     if named is not None and (named in lies_in or not lies_in):
         return named
     if zip_code is None:

@@ -464,7 +464,7 @@ def test_a_local_server_of_another_run_or_none_is_an_error_with_what_to_do(serve
 
 
 def test_what_the_local_server_refuses_is_no_success(served, chrome, keyring, monkeypatch):
-    monkeypatch.setattr(guard, "LARGEST_BODY", 10)
+    monkeypatch.setattr(guard, "LARGEST_REQUEST", 10)
     with pane_page(chrome, served, script=STAND_IN) as (page, _):
         give_key(page, "https://rates.example", TYPED_KEY)
         expect(page.locator("#key-error")).to_contain_text("give a smaller range")

@@ -523,7 +523,8 @@ def test_a_signal_ends_it_after_the_request_under_way(nexus, plan, environment, 
 
 IN_A_DRAFT = """
 import signal, sys
-from svc_tools import atomic, cli
+from svc_tools import cli
+from svc_tools.base import atomic
 number = getattr(signal, sys.argv.pop(1))
 atomic._sync = lambda path: signal.raise_signal(number)
 cli.main()

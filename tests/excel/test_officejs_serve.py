@@ -28,7 +28,7 @@ from support.tools import openssl
 from svc_tools.base import operating_system
 from svc_tools.excel import settings, setup
 from svc_tools.excel.company import ADVICE
-from svc_tools.excel.officejs.serving import serve
+from svc_tools.excel.officejs.serving import serve_addins
 from svc_tools.excel.setup import check, check_certificate
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
@@ -125,7 +125,7 @@ def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate,
         assert_trusted_by_its_certificate_alone(folder, make_certificate(tmp_path / "other")[0])
 
         again = []
-        serve(port=None, cert=None, key=None, say=again.append)  # returns at once
+        serve_addins(port=None, cert=None, key=None, say=again.append)  # returns at once
         assert server["url"] in again[0]
         assert str(first.pid) in again[0]
 
@@ -209,7 +209,7 @@ def test_a_port_in_use_is_an_error_and_nothing_is_changed(folder):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(OSError, match=rf"Port {port} .* --port"):
-            serve(port=port, cert=None, key=None, say=print)
+            serve_addins(port=port, cert=None, key=None, say=print)
     assert not (folder / "server.json").exists()
 
 
@@ -219,14 +219,14 @@ def test_certificate_and_key_are_pem_files_that_belong_together(folder, certific
     text.write_text("no certificate", encoding="utf-8")
     assert check_certificate(cert, key) > datetime.now(UTC).date()
     with pytest.raises(ValueError, match="belong together"):
-        serve(port=0, cert=cert, key=None, say=print)
+        serve_addins(port=0, cert=cert, key=None, say=print)
     for pair, reason in [
         ((cert, make_certificate(tmp_path / "another")[1]), "belong together"),
         ((tmp_path / "nothing.pem", key), r"nothing\.pem does not exist"),
         ((text, text), "PEM files are expected"),
     ]:
         with pytest.raises(ValueError, match=reason):
-            serve(port=0, cert=pair[0], key=pair[1], say=print)
+            serve_addins(port=0, cert=pair[0], key=pair[1], say=print)
     assert not (folder / "settings.json").exists()
 
 

@@ -44,7 +44,7 @@ from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.gazetteer import place_names
 from svc_tools.service.ratebook.imports.database import remove_editions
 from svc_tools.service.ratebook.query import NotResolved, Query
-from svc_tools.service.ratebook.resolver import changes_of, locate, rate
+from svc_tools.service.ratebook.resolver import days_of_change, locate, rate
 from svc_tools.tables.places import Place
 
 STATES = sorted(load_book().states)
@@ -130,7 +130,7 @@ def changes(state, zip_code):
         location = locate(book, query, LAST)
     except NotResolved:
         return ()
-    return changes_of(book, state, location)
+    return days_of_change(book, state, location)
 
 
 def beside(days):

@@ -29,7 +29,7 @@ from svc_tools.nexus import (
 from svc_tools.nexus.journal import Journal, JournalDamagedError, read_journal
 
 DE, NH, TX = KEYS[:3]
-HEAD = {"event": "journal", "format": journal.FORMAT, "version": journal.VERSION}
+HEAD = {"event": "journal", "format": journal.FORMAT, "version": journal.JOURNAL_VERSION}
 
 
 @pytest.fixture

@@ -26,8 +26,7 @@ from svc_tools.nexus import (
     list_register,
     read_register,
 )
-from svc_tools.nexus.thresholds import COLUMNS as THRESHOLD_COLUMNS
-from svc_tools.nexus.thresholds import read_thresholds
+from svc_tools.nexus.thresholds import THRESHOLD_COLUMNS, read_thresholds
 from svc_tools.tables.states import STATES
 
 

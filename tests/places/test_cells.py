@@ -19,7 +19,14 @@ from hypothesis import strategies as st
 
 import svc_tools
 from svc_tools.tables.places import Place, first_day
-from svc_tools.tables.states import STATES, Elsewhere, normal_zip, state_code, states_of, us_state
+from svc_tools.tables.states import (
+    STATES,
+    Elsewhere,
+    normal_zip,
+    state_code,
+    states_of_zip,
+    us_state,
+)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +93,13 @@ def published():
 
 def test_every_published_zip_lies_in_its_state(published):
     assert len(published) > 42_000
-    assert [z for z, state in published.items() if state not in states_of(z)] == []
-    one = {z: states_of(z) for z in published if len(states_of(z)) == 1}
+    assert [z for z, state in published.items() if state not in states_of_zip(z)] == []
+    one = {z: states_of_zip(z) for z in published if len(states_of_zip(z)) == 1}
     assert {z: states for z, states in one.items() if states != {published[z]}} == {}
-    assert states_of("78701-1234") == {"TX"}
-    assert states_of("06390") == {"NY"}  # the rest of 063 is Connecticut
-    assert states_of("42223") == {"KY", "TN"}
-    assert states_of("00000") == set()
+    assert states_of_zip("78701-1234") == {"TX"}
+    assert states_of_zip("06390") == {"NY"}  # the rest of 063 is Connecticut
+    assert states_of_zip("42223") == {"KY", "TN"}
+    assert states_of_zip("00000") == set()
 
 
 @given(st.integers(0, 99_999), st.sampled_from(sorted(STATES)))
@@ -102,10 +109,10 @@ def test_a_lost_zero_comes_back_only_where_the_state_confirms_it(number, state):
     try:
         found = normal_zip(number, state)
     except ValueError:
-        assert state not in states_of(padded) or number < 100
+        assert state not in states_of_zip(padded) or number < 100
     else:
         assert found == padded
-        assert state in states_of(padded)
+        assert state in states_of_zip(padded)
 
 
 @given(st.integers(10_000, 99_999), st.integers(1, 9_999))

@@ -20,8 +20,8 @@ from support.browser import new_page
 from svc_tools.base.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 from svc_tools.excel import calc, formulas
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import Call, evaluate
-from svc_tools.excel.officejs.app import make_app
+from svc_tools.excel.functions import FunctionCall, evaluate
+from svc_tools.excel.officejs.app import addin_app
 from svc_tools.excel.officejs.guard import origin_of
 from svc_tools.excel.values import CellError
 
@@ -51,7 +51,7 @@ def desk_of(client, **options):
 
 def shown(desk, name, *arguments):
     """What a cell shows, errors as their text ("#INVALID zip: ..."), also inside of rows."""
-    (result,) = evaluate(desk, [Call(name, arguments)])
+    (result,) = evaluate(desk, [FunctionCall(name, arguments)])
     return as_shown(result)
 
 
@@ -103,7 +103,7 @@ def local_server(desk):
     """The app over a desk in a thread, for the length of the block."""
     sockets = listen_on_localhost(0)
     guard = LocalGuard(sockets[0].getsockname()[1], token=SecretStr(TOKEN))
-    running = serve_in_thread(make_app(desk, guard), sockets)
+    running = serve_in_thread(addin_app(desk, guard), sockets)
     try:
         yield LocalServer(origin_of(guard), TOKEN, running.close)
     finally:

@@ -18,7 +18,7 @@ from support.faults import ALIVE, GOOD, HANG, KEY, RESET, answer, echo, echoing
 import svc_tools
 from svc_sdk import Svc, _requests
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.functions import FunctionCall, evaluate
 from svc_tools.lookup.outcomes import of_response
 from svc_tools.tables.places import Place
 from svc_tools.tables.states import STATES
@@ -299,7 +299,7 @@ def test_an_amount_gives_the_tax_that_a_cell_gives_and_so_does_the_code(
     look_up(tab, amount=amount)
     tax = tab.copy_tax.text
     desk = Desk(tab.session.client, cache=False)
-    (in_sheet,) = evaluate(desk, [Call("SVC_TAX", (amount, "TX", "78701"))])
+    (in_sheet,) = evaluate(desk, [FunctionCall("SVC_TAX", (amount, "TX", "78701"))])
     assert float(tax) == in_sheet
     assert f"{abs(Decimal(tax)):,.2f} tax on" in text_of(tab.card.value)
     assert f"{abs(Decimal(tax)):,.2f} on" in tab.history.rows[0]["cells"][3]

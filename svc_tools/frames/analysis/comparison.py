@@ -64,7 +64,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class ClassSums:
     """Rows by class, and dollars exact to the cent; `None` where no row has the figure.
 
     `difference` = `collected` - `expected` = `over` - `under` + `within`.
@@ -106,7 +106,7 @@ class Sums:
     expected_without_collected: Decimal | None
 
 
-def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[Sums]:
+def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[ClassSums]:
     """The sums of the rows of each code from 0 to `size` - 1."""
     both = compared.rows_of("over", "under", "within")
 
@@ -138,13 +138,13 @@ def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[Sums]:
         add(collected.cents, unexpected, unexpected),
         add(compared.expected.cents, uncollected, uncollected),
     ]
-    return [Sums(*one) for one in zip(*columns, strict=True)]
+    return [ClassSums(*one) for one in zip(*columns, strict=True)]
 
 
-def sum_columns(sums: Sequence[Sums]) -> dict[str, Any]:
-    """The fields of `Sums` as columns: counts as whole numbers, dollars as exact decimals."""
+def sum_columns(sums: Sequence[ClassSums]) -> dict[str, Any]:
+    """The fields of `ClassSums` as columns: counts as whole numbers, dollars as exact decimals."""
     columns: dict[str, Any] = {}
-    for field in fields(Sums):
+    for field in fields(ClassSums):
         values = [getattr(one, field.name) for one in sums]
         is_count = field.name.endswith("rows")
         columns[field.name] = np.array(values, np.int64) if is_count else money_column(values)

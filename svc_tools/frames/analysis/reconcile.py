@@ -13,9 +13,9 @@ from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.added.names import require_columns, require_one, without_added
 from svc_tools.frames.analysis.comparison import (
     CLASSES,
+    ClassSums,
     Compared,
     Evidence,
-    Sums,
     proved_reasons,
     sum_columns,
     sums_of,
@@ -41,7 +41,7 @@ from svc_tools.frames.values.arrow import (
     text_column,
 )
 from svc_tools.frames.values.money import (
-    LARGEST,
+    LARGEST_WHOLE,
     Money,
     dollars,
     dollars_by,
@@ -217,7 +217,7 @@ def shared_by_order(
     np.add.at(total, at, np.where(codes >= 0, cents, 0))
     np.add.at(whole, at, weights)
     shares = (codes >= 0) & (whole[at] > 0)
-    large = np.abs(total).max(initial=0) * float(weights.max(initial=0)) > LARGEST
+    large = np.abs(total).max(initial=0) * float(weights.max(initial=0)) > LARGEST_WHOLE
     if large or not shares.any():
         return cents, 0
     each = np.where(shares, np.abs(total)[at] * weights, 0)
@@ -264,7 +264,7 @@ def _group_keys(
         require_one(frame, label, "by")
         if label == period:
             raise ValueError(f"by: a column {label!r} and period={period!r} have one name")
-        if label in {field.name for field in fields(Sums)}:
+        if label in {field.name for field in fields(ClassSums)}:
             raise ValueError(f"by: {label!r} is the name of a sum of the table; rename the column")
         keys[label] = frame[label]
     return keys, how
@@ -453,7 +453,7 @@ class Reconciliation:
         expected: what it was compared with: `tax`, or `tax_due` where the tax was computed with
             nexus registrations or a channel.
         tolerance: the difference of one row that is tolerated, in dollars.
-        totals: rows by class, and dollars (see `Sums`).
+        totals: rows by class, and dollars (see `ClassSums`).
         by_state: the same by state, with a column for each field of `totals`; the row without a
             code holds the rows whose state is not known.
         by_reason: rows and dollars by class and reason, the largest difference first, with the
@@ -473,7 +473,7 @@ class Reconciliation:
     collected: str
     expected: str
     tolerance: Decimal
-    totals: Sums
+    totals: ClassSums
     by_state: pd.DataFrame
     by_reason: pd.DataFrame
     by_group: pd.DataFrame | None

@@ -163,7 +163,7 @@ def _from_column(amount: object) -> str:
     return f"amount from column {amount!r}"
 
 
-def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
+def file_inputs(first: pd.DataFrame, terms: Terms) -> Inputs:
     """The column or the value of each argument of the lookup, by the first rows of a file.
 
     Raises:
@@ -175,7 +175,7 @@ def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
     return inputs_by(options, first, call="lookup=")
 
 
-def layout_of(
+def file_layout(
     schema: pa.Schema,
     first: pd.DataFrame,
     inputs: Inputs,

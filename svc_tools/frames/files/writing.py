@@ -217,7 +217,7 @@ def _write_lines(file: BinaryIO, columns: Sequence[pa.ChunkedArray]) -> None:
             file.write(_bytes_of(piece))
 
 
-def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def safe_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column, with an apostrophe before texts that a spreadsheet would run as a formula.
 
     For the added columns of a CSV, whose texts come from a service; the user's cells are not

@@ -25,7 +25,7 @@ from svc_tools.frames.values.arrow import first_column
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.countries import find_country
 from svc_tools.tables.dates import DateStyle, DateTerms, decide, parse, read_one
-from svc_tools.tables.exports import DECIDING, recognized, usual_columns
+from svc_tools.tables.exports import DECIDING_ROLES, recognized, usual_columns
 from svc_tools.tables.roles import (
     PLACES,
     ColumnAmbiguous,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from svc_tools.lookup.options import LookupOptions
-    from svc_tools.tables.countries import Country, Rows
+    from svc_tools.tables.countries import Country, RowReader
     from svc_tools.tables.exports import Export
     from svc_tools.tables.questions import Question
     from svc_tools.tables.roles import DateKind
@@ -76,7 +76,11 @@ class Inputs:
 
 
 def inputs_by(
-    options: LookupOptions, frame: pd.DataFrame, *, rows: Rows | None = None, call: str = "lookup"
+    options: LookupOptions,
+    frame: pd.DataFrame,
+    *,
+    rows: RowReader | None = None,
+    call: str = "lookup",
 ) -> Inputs:
     """What the queries are made of, by the options of a lookup; see `find_inputs`."""
     return find_inputs(frame, options.given, options.dates(), rows=rows, call=call)
@@ -87,7 +91,7 @@ def find_inputs(
     given: Mapping[str, object],
     dates: DateTerms | None = None,
     *,
-    rows: Rows | None = None,
+    rows: RowReader | None = None,
     call: str = "lookup",
 ) -> Inputs:
     """Find the column or the value of each argument.
@@ -122,7 +126,7 @@ def find_inputs(
     problems = list(usual.problems)
     asked = {one.role for problem in problems for one in problem.questions}
     _check_index(frame, columns.keys() | named.keys() | asked)
-    if not DECIDING & (columns.keys() | scalars.keys() | asked):
+    if not DECIDING_ROLES & (columns.keys() | scalars.keys() | asked):
         raise _no_place(frame, export)
     note, left = "", [label for label in free if label not in columns.values()]
     if "as_of" not in columns:
@@ -284,7 +288,7 @@ def propose(frame: pd.DataFrame) -> Proposal:
         dates, _ = _date(frame, left, {})
     except ColumnAmbiguous as error:
         questions = (*questions, *error.questions)
-        dated = (label for label, column in frame.items() if kind_of(label, column))
+        dated = (label for label, column in frame.items() if date_kind_of(label, column))
         unclear["as_of"] = tuple(label for label in dated if label in set(left))
     else:
         if dates:
@@ -330,7 +334,7 @@ def _date(
     known = set(free)
     of_free = ((label, column) for label, column in frame.items() if label in known)
     kinds: list[tuple[Hashable, DateKind | None]] = [
-        (label, kind_of(label, column)) for label, column in of_free
+        (label, date_kind_of(label, column)) for label, column in of_free
     ]
     levels = _dated_levels(frame)
     kinds += [(level, "other") for level in levels]
@@ -359,7 +363,7 @@ _SAMPLE, _ROWS_SAMPLED = 20, 1_000
 """As many values of a column are read, out of as many rows."""
 
 
-def kind_of(label: Hashable, column: pd.Series) -> DateKind | None:
+def date_kind_of(label: Hashable, column: pd.Series) -> DateKind | None:
     """The `date_kind` of a column, by its name and its values."""
     dtype = column.dtype
     numeric = pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
@@ -374,7 +378,7 @@ def _dated_levels(frame: pd.DataFrame) -> list[IndexLevel]:
         IndexLevel(name)
         for name, level in zip(index.names, levels, strict=True)
         if not isinstance(level, pd.RangeIndex)
-        and kind_of("" if name is None else name, level[:_ROWS_SAMPLED].to_series())
+        and date_kind_of("" if name is None else name, level[:_ROWS_SAMPLED].to_series())
         in {"sale", "other"}
     ]
 

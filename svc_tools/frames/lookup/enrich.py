@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.config import (
-    EMBEDDED,
+    EMBEDDED_NAME,
     configured,
     connect,
     running_embedded,
@@ -39,8 +39,8 @@ from svc_tools.frames.orders.orders import Orders
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
-from svc_tools.lookup.outcomes import counted_alike
 from svc_tools.lookup.plan import Plan
+from svc_tools.lookup.troubles import counted_alike
 from svc_tools.show.codes import unknown_warnings
 from svc_tools.show.display import unknown_warnings_sentence
 from svc_tools.show.meters import Bar, say
@@ -82,7 +82,7 @@ def enrich(frame: pd.DataFrame, options: LookupOptions) -> pd.DataFrame:
     return enrich_rows(rest, survey_of(frame, options), options)
 
 
-def make_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None = None) -> Plan:
+def frame_plan(frame: pd.DataFrame, options: LookupOptions, price: Decimal | None = None) -> Plan:
     """Plan `enrich` with the same options; makes no request and starts no service.
 
     Raises:
@@ -292,10 +292,10 @@ def make_plan_of(survey: Survey, options: LookupOptions, price: Decimal | None) 
         if client is not None:
             cache = stack.enter_context(opened_cache(options.cache, of=client))
             source = source_for(client, cache, options)
-        return plan_of(survey, source, price=price, notes=notes_of(survey))
+        return survey_plan(survey, source, price=price, notes=notes_of(survey))
 
 
-def plan_of(
+def survey_plan(
     survey: Survey,
     source: ResultSource | None,
     *,
@@ -328,7 +328,7 @@ def plan_of(
         refused=queries.refused(),
         grain=grain,
         grains=left,
-        service=EMBEDDED if source is None else source.service.name,
+        service=EMBEDDED_NAME if source is None else source.service.name,
         price=price,
         quota_remaining=quota,
         notes=(*notes, *period_notes(grain, survey.inputs)),

@@ -22,7 +22,7 @@ from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.values.arrow import bytes_of, ends_of, is_text
 from svc_tools.lookup.plan import Refused
 from svc_tools.tables.dates import HOURS_BEHIND, NoDate, parse, read, read_one, same_zone
-from svc_tools.tables.places import NO_DATE, Cells, Question, Refusal, first_day, on_days, where
+from svc_tools.tables.places import NO_DATE, Cells, PlaceQuery, Refusal, first_day, on_days, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -48,7 +48,7 @@ class Queries:
         rests: rows by what their day rests on, as in `Days`.
     """
 
-    parts: Sequence[Question | Refusal]
+    parts: Sequence[PlaceQuery | Refusal]
     part_of: np.ndarray
     days: np.ndarray
     rows: np.ndarray
@@ -78,7 +78,7 @@ class Queries:
         """What is to be looked up for them, where dates have this grain."""
         numbers: dict[Place, int] = {}
         of_part = [
-            numbers.setdefault(one.place, len(numbers)) if isinstance(one, Question) else -1
+            numbers.setdefault(one.place, len(numbers)) if isinstance(one, PlaceQuery) else -1
             for one in self.parts
         ]
         place_of, days = self.of_parts(of_part, np.int64), self.days
@@ -161,7 +161,7 @@ class ParsedRows:
             found = self.dates.days(inputs.style)
             by_row, dates = _dates(found)
             rests = found.rests
-            together, first = combined([codes, by_row], len(self.frame))
+            together, first = combined_codes([codes, by_row], len(self.frame))
             part_of, date_of, codes = codes[first], by_row[first], together
         elif "as_of" in inputs.scalars:
             dates = [read_one(inputs.scalars["as_of"], inputs.style) or NO_DATE]
@@ -170,11 +170,11 @@ class ParsedRows:
 
 
 def _dated(
-    parts: list[Question | Refusal],
+    parts: list[PlaceQuery | Refusal],
     part_of: np.ndarray,
     dates: Sequence[date | Refusal | None],
     date_of: np.ndarray,
-) -> tuple[list[Question | Refusal], np.ndarray, np.ndarray]:
+) -> tuple[list[PlaceQuery | Refusal], np.ndarray, np.ndarray]:
     """The parts of queries with those that refuse a date, the part of each, and its day."""
     refusals = [one for one in dates if isinstance(one, Refusal)]
     numbers = {one: len(parts) + at for at, one in enumerate(refusals)}
@@ -206,13 +206,13 @@ class _Column:
 _REMEMBERED = 65_536
 """How many places are remembered by their cells: a notebook looks up the same ones again."""
 _PLAIN = {str, int, float}
-_Memory = dict[tuple[object, ...], Question | Refusal]
+_Memory = dict[tuple[object, ...], PlaceQuery | Refusal]
 _memories: dict[object, _Memory] = {}
 
 
 def _places(
     inputs: Inputs, columns: dict[Hashable, _Column], count: int
-) -> list[Question | Refusal]:
+) -> list[PlaceQuery | Refusal]:
     """The place of each distinct row, without its date; each distinct place is read once."""
     roles = {role: columns[label] for role, label in inputs.columns.items() if role != "as_of"}
     scalars = {role: value for role, value in inputs.scalars.items() if role != "as_of"}
@@ -224,7 +224,7 @@ def _places(
     cells = [column.cells() for column in roles.values()]
     cells += [[value] * count for value in scalars.values()]
     rows = zip(*cells, strict=True)
-    questions: list[Question | Refusal] = []
+    questions: list[PlaceQuery | Refusal] = []
     get, add = remembered.get, questions.append
     for row in rows:
         one = get(row)
@@ -416,7 +416,7 @@ def distinct_rows(frame: pd.DataFrame, labels: list[Hashable]) -> tuple[np.ndarr
 
     Combinations are numbered as they appear. Missing values of all kinds are equal.
     """
-    return combined([factorized(frame[label])[0] for label in labels], len(frame))
+    return combined_codes([factorized(frame[label])[0] for label in labels], len(frame))
 
 
 def _distinct(
@@ -424,7 +424,7 @@ def _distinct(
 ) -> tuple[np.ndarray, dict[Hashable, _Column], int]:
     """For each row the number of its distinct combination, their columns, and their number."""
     known = {label: factorized(frame[label]) for label in labels}
-    codes, first = combined([by_row for by_row, _ in known.values()], len(frame))
+    codes, first = combined_codes([by_row for by_row, _ in known.values()], len(frame))
     columns = {
         label: _Column(values, by_row.take(first)) for label, (by_row, values) in known.items()
     }
@@ -493,7 +493,7 @@ _BLOCK = 65_536
 """Rows that are numbered at once: a block fits the processor's cache."""
 
 
-def combined(columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
+def combined_codes(columns: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
     """One dense code for each combination of codes, and the first row of each.
 
     Args:

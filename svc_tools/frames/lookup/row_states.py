@@ -12,7 +12,7 @@ from svc_tools.frames.lookup.results import lookup_of, reading_of
 from svc_tools.frames.orders.orders import Orders, may_have_blanks
 from svc_tools.frames.values.arrow import Coded, coded, combined, first_column, recoded
 from svc_tools.tables.exports import PLACE_ROLES, recognized
-from svc_tools.tables.places import Cells, Question, where
+from svc_tools.tables.places import Cells, PlaceQuery, where
 from svc_tools.tables.roles import place_role
 from svc_tools.tables.states import STATES, us_state
 
@@ -173,4 +173,4 @@ def _state(resolved: str, state: str, *cells: str) -> str:
     if named.strip():
         return us_state(named) or ""
     found = where(Cells(**dict(zip(_NAMING, cells, strict=True))))
-    return found.place.state if isinstance(found, Question) else ""
+    return found.place.state if isinstance(found, PlaceQuery) else ""

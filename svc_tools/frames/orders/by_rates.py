@@ -12,7 +12,7 @@ from svc_sdk.rates import UNITS_PER_ONE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svc_tools.frames.orders.figures import Rows
+    from svc_tools.frames.orders.figures import OrderAmounts
 
 _FEW_ARE_ENOUGH = 3
 _HALF, _NEARLY_NONE = 0.5, 0.05
@@ -40,7 +40,7 @@ class ByRates:
 
 
 def weigh_by_rates(
-    readings: Sequence[Rows],
+    readings: Sequence[OrderAmounts],
     rates: np.ndarray,
     freight: np.ndarray,
     parts: Sequence[np.ndarray] = (),
@@ -94,7 +94,7 @@ def _is_half_of(fits: np.ndarray, rows: np.ndarray) -> bool:
     return int((fits & rows).sum()) >= _HALF * int(rows.sum())
 
 
-def _is_the_tax(one: Rows, rates: np.ndarray, freight: np.ndarray) -> np.ndarray:
+def _is_the_tax(one: OrderAmounts, rates: np.ndarray, freight: np.ndarray) -> np.ndarray:
     """Whether the tax is the rate of the goods, with delivery where the state taxes it."""
     small = (np.abs(one.goods) + np.abs(one.delivery) <= _ROOM) & (np.abs(one.tax) <= _ROOM)
 
@@ -110,7 +110,7 @@ def _is_the_tax(one: Rows, rates: np.ndarray, freight: np.ndarray) -> np.ndarray
     return usable
 
 
-def _alike(place: int, readings: Sequence[Rows]) -> list[int]:
+def _alike(place: int, readings: Sequence[OrderAmounts]) -> list[int]:
     """The readings with the figures of this one, itself too."""
     one = readings[place]
     return [

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from svc_tools.frames.added.names import require_columns
 from svc_tools.frames.orders.currencies import find_currency, heading_unit, rows_abroad
-from svc_tools.frames.orders.doubts import Doubt, question
+from svc_tools.frames.orders.doubts import Doubt, question_of_doubt
 from svc_tools.frames.orders.figures import money_table, terms_of
 from svc_tools.frames.orders.kinds import kind_of, may_be_money, names_money
 from svc_tools.frames.orders.levels import levels
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 NO_AMOUNTS = "it holds other texts than amounts"
 _ROWS_TRIED = 1_000
-MOST_ROWS = 20_000
+DECIDING_ROWS = 20_000
 """So many rows, of whole orders, decide what the columns mean; the sums are checked on all."""
 
 
@@ -142,7 +142,7 @@ def rows_of_file(
         order: the column of the order's number, where it is named; `False` for none.
     """
     plain = [label for label in labels if is_plain_column(frame[label])]
-    sample = frame[plain].iloc[:MOST_ROWS]
+    sample = frame[plain].iloc[:DECIDING_ROWS]
     place = {role: one for role, one in columns.items() if role != "as_of" and one in plain}
     own = [label for label in plain if label not in columns.values()]
     day = columns.get("as_of") if columns.get("as_of") in plain else None
@@ -239,7 +239,7 @@ def money_of_file(
     unused = _unused(reading, passed)
     notes = (*_notes(reading, marks, found, answers), *unused)
     signed = reading
-    if len(sample) < MOST_ROWS and answers.refunds is None:
+    if len(sample) < DECIDING_ROWS and answers.refunds is None:
         signed = replace(reading, kinds=reading.kinds.words)  # a refund among them would be asked
     return Decided(
         *(reading, notes, tuple(asked), found.waits, unused, tuple(passed)),
@@ -340,7 +340,7 @@ def _as_found(
         sums = _with_delivery(sums, answers.shipping, verdict)
     return _Found(
         sums,
-        () if waits else tuple(map(question, verdict.doubts)),
+        () if waits else tuple(map(question_of_doubt, verdict.doubts)),
         verdict.unused,
         verdict.refunds,
         verdict.weak_parts,
@@ -421,7 +421,7 @@ def _as_named(
         return _Found(plain, (), unused, waits=waits, on_each_row=on_each_row)
     without, doubts = found
     if answers.money.contains_tax and doubts:
-        return _Found(None, tuple(map(question, doubts)), unused)
+        return _Found(None, tuple(map(question_of_doubt, doubts)), unused)
     if answers.money.contains_tax:
         return _Found(replace(without, witness="given"), (), unused)
     tax = ", ".join(repr(term.label) for term in without.tax) or "the tax"
@@ -431,7 +431,7 @@ def _as_named(
     asked = Question(
         "amount", columns, (True, False), likely=True, why=why, argument="contains_tax"
     )
-    return _Found(None, (*map(question, doubts), asked), unused)
+    return _Found(None, (*map(question_of_doubt, doubts), asked), unused)
 
 
 def _has_delivery_in_it(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.orders.sums import Sums, Term
 
-Argument: TypeAlias = Literal["once", "contains_tax", "contains_shipping", "parts", "amount"]
+AmountArgument: TypeAlias = Literal["once", "contains_tax", "contains_shipping", "parts", "amount"]
 """The arguments that answer a question about money."""
 Reason: TypeAlias = Literal[
     "level",
@@ -56,7 +56,7 @@ class Doubt:
     """
 
     reason: Reason
-    argument: Argument
+    argument: AmountArgument
     columns: tuple[Hashable, ...]
     values: tuple[object, ...]
     likely: object
@@ -65,7 +65,7 @@ class Doubt:
     by_rates: bool = False
 
 
-def question(doubt: Doubt) -> Question:
+def question_of_doubt(doubt: Doubt) -> Question:
     """What is open, as a question to the user."""
     return Question(
         role="amount",
@@ -77,7 +77,7 @@ def question(doubt: Doubt) -> Question:
     )
 
 
-def described(sums: Sums) -> str:
+def sums_in_words(sums: Sums) -> str:
     """Sums in words: "'Total' = 'Subtotal' - 'Discount' + 'Shipping' + 'Sales Tax'"."""
     terms = [term for _, term in terms_of(sums) if term not in sums.outside]
     if sums.total is None:
@@ -100,7 +100,7 @@ def _why(doubt: Doubt) -> str:
     names = " and ".join(map(repr, shown)) + (f" and {more} more" if more > 0 else "")
     other = repr(doubt.columns[-1])
     total = repr(doubt.sums.total.label) if doubt.sums and doubt.sums.total else ""
-    said = "" if doubt.sums is None else described(doubt.sums)
+    said = "" if doubt.sums is None else sums_in_words(doubt.sums)
     rows = doubt.counts.get("rows", 0)
     is_or_are = "is" if len(doubt.columns) == 1 else "are"
     sentences: dict[Reason, str] = {

@@ -20,7 +20,7 @@ from svc_tools.tables.cells import text_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-    from svc_tools.frames.orders.kinds import Kind
+    from svc_tools.frames.orders.kinds import ColumnKind
     from svc_tools.frames.orders.sums import Sums, Term
     from svc_tools.frames.values.decimal_marks import Mark
 
@@ -68,7 +68,7 @@ class MoneyTable:
 
     rows: int
     columns: dict[Hashable, Figures]
-    kinds: dict[Hashable, Kind]
+    kinds: dict[Hashable, ColumnKind]
     zero: tuple[Hashable, ...] = ()
     unread: tuple[Hashable, ...] = ()
     fine: dict[Hashable, Figures] = field(default_factory=dict)
@@ -113,7 +113,7 @@ def money_table(
         named: columns that are money because the user says so, or an earlier chunk decided.
     """
     columns: dict[Hashable, Figures] = {}
-    kinds: dict[Hashable, Kind] = {}
+    kinds: dict[Hashable, ColumnKind] = {}
     zero: list[Hashable] = []
     unread: list[Hashable] = []
     fine: dict[Hashable, Figures] = {}
@@ -163,7 +163,7 @@ def terms_of(sums: Sums) -> list[tuple[str, Term]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class OrderAmounts:
     """What rows, or orders, come to by the sums of a file, in cents.
 
     Attributes:
@@ -187,7 +187,7 @@ class Rows:
         return fits
 
 
-def rows_of(sums: Sums, figures: Sequence[tuple[str, Term, Figures]]) -> Rows:
+def order_amounts(sums: Sums, figures: Sequence[tuple[str, Term, Figures]]) -> OrderAmounts:
     """Goods, delivery, tax and what is left of the total, from the figures of each term."""
     size = len(figures[0][2].cents)
     added = {what: np.zeros(size, np.int64) for what in ("goods", "delivery", "tax", "others")}
@@ -197,20 +197,20 @@ def rows_of(sums: Sums, figures: Sequence[tuple[str, Term, Figures]]) -> Rows:
         if one.wrong is not None:
             wrong |= one.wrong
         if what == "total":
-            total = signed(term, one.cents)
+            total = with_sign_of(term, one.cents)
         else:
-            added[what] += signed(term, one.cents)
+            added[what] += with_sign_of(term, one.cents)
     goods, delivery, tax, others = added.values()
     outside = sum(
-        (signed(term, one.cents) for what, term, one in figures if term in sums.outside),
+        (with_sign_of(term, one.cents) for what, term, one in figures if term in sums.outside),
         np.zeros(size, np.int64),
     )
     nothing = np.zeros(size, np.int64)
     rest = nothing if total is None else total - (goods + delivery + tax + others - outside)
-    return Rows(goods, delivery, tax, rest, wrong)
+    return OrderAmounts(goods, delivery, tax, rest, wrong)
 
 
-def signed(term: Term, cents: np.ndarray) -> np.ndarray:
+def with_sign_of(term: Term, cents: np.ndarray) -> np.ndarray:
     """The cents with the sign of the term."""
     return term.sign * (np.abs(cents) if term.either_sign else cents)
 
@@ -221,7 +221,7 @@ def _is_mostly_read(figures: Figures) -> bool:
     return read > 0 and read >= _MOSTLY * (read + wrong)
 
 
-def _is_money(label: Hashable, figures: Figures, kind: Kind) -> bool:
+def _is_money(label: Hashable, figures: Figures, kind: ColumnKind) -> bool:
     if not figures.filled.any() and figures.wrong is None:
         return names_money(label)
     if not _is_mostly_read(figures):

@@ -16,7 +16,7 @@ from svc_tools.tables.roles import plain_name
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-Kind: TypeAlias = Literal[
+ColumnKind: TypeAlias = Literal[
     "tax",
     "delivery",
     "delivery_discount",
@@ -35,7 +35,7 @@ Kind: TypeAlias = Literal[
 ]
 """The kinds of columns; "price" is that of one piece, "wrap" is gift wrap."""
 
-SIGNS: dict[Kind, tuple[int, ...]] = {
+SIGNS: dict[ColumnKind, tuple[int, ...]] = {
     "tax": (1,),
     "delivery": (1,),
     "delivery_discount": (-1,),
@@ -55,7 +55,7 @@ NO_GOODS = frozenset({"tax", "delivery", "tip", "gift_cards_sold", "fee", "other
 
 
 @lru_cache(maxsize=4096)
-def kind_of(label: Hashable) -> Kind:
+def kind_of(label: Hashable) -> ColumnKind:
     """The kind of a column by the words of its name."""
     words = words_of(label)
     text = words if _TAX_INSIDE.fullmatch(words) else _without_asides(words)
@@ -191,7 +191,7 @@ _DELIVERY = (
     r"|versand(?:kosten|gebuhr|gebuhren|betrag|preis)?|liefer(?:kosten|gebuhr|gebuhren)|porto"
     r"|envios?|livraison|frais de (?:port|livraison|transport|expedition)|spedizione|frete"
 )
-_KINDS: tuple[tuple[Kind, str], ...] = (
+_KINDS: tuple[tuple[ColumnKind, str], ...] = (
     (
         "quantity",
         (

@@ -13,7 +13,7 @@ import numpy as np
 
 from svc_tools.frames.orders.currencies import find_currency
 from svc_tools.frames.orders.deciding import SalesAnswers, likely_money, rows_of_file
-from svc_tools.frames.orders.doubts import Doubt, question
+from svc_tools.frames.orders.doubts import Doubt, question_of_doubt
 from svc_tools.frames.orders.figures import money_table
 from svc_tools.frames.orders.levels import Groups, holds_heads, level_of, patterns
 from svc_tools.frames.orders.order_numbers import order_rows
@@ -145,7 +145,7 @@ def read_named(
         of[one] = Term(one, once=is_once and level != "heads", head=is_once and level == "heads")
         if once is None and level in {"heads", "unclear"}:
             reason: Reason = "heads" if level == "heads" else "level"
-            asked.append(question(Doubt(reason, "once", (one,), ((one,), False), (one,))))
+            asked.append(question_of_doubt(Doubt(reason, "once", (one,), ((one,), False), (one,))))
     if of_sales:
         asked.append(_of_refunds(sample, reading, open_[0]))
     beside = tuple(label for label in table.columns if label not in named)

@@ -10,7 +10,7 @@ import pandas as pd
 from svc_tools.frames.orders.hashes import NO_HASHES, CentsByHash, Hashes, MostByHash
 from svc_tools.frames.orders.order_lines import WIDTH, LineIndex
 from svc_tools.frames.orders.orders import Orders
-from svc_tools.frames.orders.sale import Marks
+from svc_tools.frames.orders.sale import OrderMarks
 from svc_tools.frames.orders.total_rows import total_rows
 from svc_tools.tables.cells import text_of
 
@@ -86,7 +86,9 @@ class OrderIndex:
             self._exempt[flag, 0].add(numbers[first], keys[first])
             self._exempt[flag, 1].add(own[known & further])
 
-    def marks(self, frame: pd.DataFrame, whole: Callable[[], pd.DataFrame] | None = None) -> Marks:
+    def marks(
+        self, frame: pd.DataFrame, whole: Callable[[], pd.DataFrame] | None = None
+    ) -> OrderMarks:
         """What is known of the rows of a completed chunk.
 
         Args:
@@ -95,7 +97,9 @@ class OrderIndex:
         """
         return self.marks_of(Orders(frame, self._reading), whole)
 
-    def marks_of(self, orders: Orders, whole: Callable[[], pd.DataFrame] | None = None) -> Marks:
+    def marks_of(
+        self, orders: Orders, whole: Callable[[], pd.DataFrame] | None = None
+    ) -> OrderMarks:
         """The same of rows that are read as orders already, by the same reading."""
         frame = orders.frame
         known = self._reading.export is not None
@@ -103,7 +107,7 @@ class OrderIndex:
         if not self._applies(frame):
             further = orders.further
             lines = orders.figures_of_orders(further)
-            alone = Marks.none(len(frame))
+            alone = OrderMarks.none(len(frame))
             return alone._replace(totals=totals, off=orders.off(further), lines=lines)
         further, with_amounts = self._counted_before(orders)
         numbers, keys, undated = orders.keys()
@@ -121,7 +125,7 @@ class OrderIndex:
         if not known and self._has_seen:
             off = np.where(numbered, self._off.has(own) | self._left.has(own), off)
         lines, unlike = self._marks_of_lines(orders, numbers, keys, further)
-        return Marks(further, parted & numbered, totals, off, lines, unlike)
+        return OrderMarks(further, parted & numbered, totals, off, lines, unlike)
 
     def _see_lines(self, orders: Orders, own: np.ndarray, further: np.ndarray) -> None:
         """Record what the lines of a chunk add to their orders."""

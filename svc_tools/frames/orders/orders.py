@@ -29,7 +29,7 @@ from svc_tools.frames.orders.order_lines import (
 )
 from svc_tools.frames.orders.order_numbers import OrderColumns, order_hashes, order_rows, text_keys
 from svc_tools.frames.orders.row_kinds import row_kinds, signed
-from svc_tools.frames.orders.sale import Amounts, Counts, Dollars, Marks, Sale
+from svc_tools.frames.orders.sale import Amounts, Counts, Dollars, OrderMarks, Sale
 from svc_tools.frames.orders.sums import Sums, Term
 from svc_tools.frames.orders.total_rows import TotalRows, total_rows
 from svc_tools.frames.values.arrow import bytes_of, is_number
@@ -255,7 +255,7 @@ class Orders:
         self,
         term: Term,
         named: str,
-        marks: Marks | None = None,
+        marks: OrderMarks | None = None,
         *,
         of_sales: bool = True,
         beside: Iterable[Hashable] = (),
@@ -296,7 +296,7 @@ class Orders:
         foreign = {row: why for row, why in abroad.wrong.items() if of.cents[row]}
         return Amounts(_without(of, no_sale, foreign), ended & ~totals, totals)
 
-    def counted_once(self, term: Term, named: str, marks: Marks | None) -> Dollars:
+    def counted_once(self, term: Term, named: str, marks: OrderMarks | None) -> Dollars:
         """A column; where it is the order's in the row in which the order's amounts count."""
         reading = self.reading
         if reading.export is not None or not (term.once or term.head):
@@ -320,7 +320,7 @@ class Orders:
         wrong = {row: why for row, why in of.wrong.items() if row not in {*to.tolist()}}
         return of._replace(cents=cents, wrong=wrong)
 
-    def sale(self, marks: Marks | None = None) -> Sale:
+    def sale(self, marks: OrderMarks | None = None) -> Sale:
         """The amounts of the rows as whole cents, as their columns together give them.
 
         Args:
@@ -328,7 +328,7 @@ class Orders:
         """
         return self._as_stated().sale_as_stated(marks)
 
-    def sale_as_stated(self, marks: Marks | None = None) -> Sale:
+    def sale_as_stated(self, marks: OrderMarks | None = None) -> Sale:
         """The same, where a further row of an order has its status in its own cells."""
         reading, sums, counts = self.reading, self.reading.sums, Counts()
         if sums is None:
@@ -382,7 +382,9 @@ class Orders:
         left = Dollars(goods.cents - taken.untaxed, {}, 0)
         return _without(left, np.zeros_like(taken.off), goods.wrong | lines_off), lines_off
 
-    def taken_off(self, amounts: np.ndarray, once: np.ndarray, marks: Marks | None) -> TakenOff:
+    def taken_off(
+        self, amounts: np.ndarray, once: np.ndarray, marks: OrderMarks | None
+    ) -> TakenOff:
         """What is taken off the amount of each row: lines not taxable, gift cards and tips.
 
         Args:
@@ -561,7 +563,7 @@ class Orders:
         return None if self.reading.order is None else text_keys(self.frame[self.reading.order])
 
     def rows_of_totals(
-        self, marks: Marks | None = None, further: Iterable[Term] = ()
+        self, marks: OrderMarks | None = None, further: Iterable[Term] = ()
     ) -> np.ndarray:
         """The rows of totals, in a file that is no known export."""
         if marks is not None:

@@ -15,7 +15,7 @@ from svc_tools.frames.orders.adding import (
     nearly_adds_up,
     sums_that_fit,
 )
-from svc_tools.frames.orders.figures import signed
+from svc_tools.frames.orders.figures import with_sign_of
 from svc_tools.frames.orders.kinds import NO_GOODS, SIGNS, are_one_part, is_paid_by_seller
 from svc_tools.frames.orders.sums import Sums, Term
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.orders.adding import Fit
     from svc_tools.frames.orders.figures import Figures
-    from svc_tools.frames.orders.kinds import Kind
+    from svc_tools.frames.orders.kinds import ColumnKind
 
 ROWS_THAT_PROVE = 3
 """Distinct rows that must add up before a sum is proven."""
@@ -36,10 +36,10 @@ _FIRST_ROWS = 1_000
 """Rows in which distinct ones are looked for before all are."""
 _NEARLY_ALL = 0.95
 _MOST_APART = 8
-_LIST_OF_BASES: tuple[Kind, ...] = ("amount", "quantity", "unknown", "price", "payment")
+_LIST_OF_BASES: tuple[ColumnKind, ...] = ("amount", "quantity", "unknown", "price", "payment")
 """The kinds that a sum can start from, the best first; price x quantity has that of a quantity."""
 
-Outcome: TypeAlias = Literal["proven", "few", "outside", "rivals", "none", "crowded"]
+_Proof: TypeAlias = Literal["proven", "few", "outside", "rivals", "none", "crowded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +53,10 @@ class View:
     """
 
     figures: Mapping[Term, Figures]
-    kinds: Mapping[Term, Kind]
+    kinds: Mapping[Term, ColumnKind]
     tax_named: bool
 
-    def of_kinds(self, *kinds: Kind) -> list[Term]:
+    def of_kinds(self, *kinds: ColumnKind) -> list[Term]:
         """The terms of these kinds."""
         return [term for term in self.figures if self.kinds[term] in kinds]
 
@@ -96,7 +96,7 @@ class Proof:
         near: amounts that are a sum in half of the rows or more, and less in most of the others.
     """
 
-    outcome: Outcome
+    outcome: _Proof
     sums: Sums | None
     fits: np.ndarray
     rows: np.ndarray
@@ -151,7 +151,7 @@ def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]
     weak = _proven_by_one(best, view)
     needed = _WHOLE_ROWS_THAT_PROVE if _is_whole(best, view) else ROWS_THAT_PROVE
     proven = _distinct(best, view, best.fits & ~weak, needed) >= needed
-    outcome: Outcome = "proven" if proven else "few"
+    outcome: _Proof = "proven" if proven else "few"
     if outside or rivals:
         outcome = "outside" if outside else "rivals"
     return Proof(
@@ -222,11 +222,11 @@ def _different(view: View, terms: list[Term], goods: AbstractSet[object]) -> lis
     return [term for term in terms if term in different]
 
 
-def _base_rank(kind: Kind) -> int:
+def _base_rank(kind: ColumnKind) -> int:
     return _LIST_OF_BASES.index(kind) if kind in _LIST_OF_BASES else len(_LIST_OF_BASES)
 
 
-def _signs(kind: Kind, written: int) -> tuple[int, ...]:
+def _signs(kind: ColumnKind, written: int) -> tuple[int, ...]:
     """With which signs a column can stand in a total, by how the file writes it on sales.
 
     What is added to a sale is not written with a minus; what is taken off may be.
@@ -355,7 +355,7 @@ def _sums(fit: Fit, view: View) -> Sums:
     )
 
 
-PART_OF: dict[Kind, str] = {
+PART_OF: dict[ColumnKind, str] = {
     "discount": "goods",
     "wrap": "goods",
     "delivery": "delivery",
@@ -382,7 +382,7 @@ def _differs(one: Fit, other: Fit, view: View) -> bool:
 def _added(terms: Iterable[Term], view: View, rows: np.ndarray) -> np.ndarray:
     added = np.zeros(int(rows.sum()), np.int64)
     for term in terms:
-        added += signed(term, view.figures[replace(term, sign=1)].cents[rows])
+        added += with_sign_of(term, view.figures[replace(term, sign=1)].cents[rows])
     return added
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PossibleReading:
     """One way to read the money of a file, and the answers with which it is the one.
 
     Attributes:
@@ -34,7 +34,7 @@ def readings_of(
     tax: Sequence[Term],
     delivery: Sequence[Term],
     further: Sequence[tuple[Term, str]] = (),
-) -> tuple[Reading, ...]:
+) -> tuple[PossibleReading, ...]:
     """The readings of an amount; the first one contains nothing of what stands next to it.
 
     Args:
@@ -56,21 +56,21 @@ def readings_of(
             chosen = list(zip(further, used, strict=True))
             terms = [term for (term, _), is_used in chosen if is_used]
             parts = {term.label: what if on else "none" for (term, what), on in chosen}
-            found.append(Reading(_with_further(one, terms), answers, parts))
+            found.append(PossibleReading(_with_further(one, terms), answers, parts))
     return tuple(found)
 
 
-def readings_of_few(sums: Sums) -> tuple[Reading, ...]:
+def readings_of_few(sums: Sums) -> tuple[PossibleReading, ...]:
     """Sums that hardly a row proves, and the amount with what it may contain after all."""
     argument = "contains_tax" if sums.tax else "contains_shipping"
     parts = sums.tax or sums.delivery
     if not parts:
-        return (Reading(sums, {}, {}, alone=False),)
+        return (PossibleReading(sums, {}, {}, alone=False),)
     less = [replace(term, sign=-term.sign) for term in parts]
     other = _with_goods(replace(sums, others=(), total=None), less)
     return (
-        Reading(sums, {argument: False}, {}),
-        Reading(other, {argument: True}, {}, alone=False),
+        PossibleReading(sums, {argument: False}, {}),
+        PossibleReading(other, {argument: True}, {}, alone=False),
     )
 
 

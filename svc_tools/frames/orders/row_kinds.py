@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.orders.order_numbers import Codes
     from svc_tools.lookup.options import RefundsAs
 
-Kind: TypeAlias = Literal["sale", "no sale", "void", "refund", "refunded"]
+RowKind: TypeAlias = Literal["sale", "no sale", "void", "refund", "refunded"]
 """What a row is by a word: a sale; none; a voided one; a refund, which is a row of its own; a sale
 that was refunded, in whole or in part."""
 Reads: TypeAlias = Literal["status", "type", "flag", "moment", "quantity"]
@@ -57,11 +57,11 @@ class KindColumn:
 
     label: Hashable
     reads: Reads
-    means: Kind = "no sale"
+    means: RowKind = "no sale"
     invoices: bool = False
     ledger: bool = False
 
-    def judge(self, text: str) -> Kind | None:
+    def judge(self, text: str) -> RowKind | None:
         """What a row with this text is; `None` where the text does not say it."""
         if self.reads == "flag":
             return self.means if text.casefold() in _YES else "sale"
@@ -297,9 +297,9 @@ class _Read(NamedTuple):
     reads: Reads
     codes: np.ndarray
     texts: list[str]
-    kinds: list[Kind | None]
+    kinds: list[RowKind | None]
 
-    def rows(self, kind: Kind | None) -> np.ndarray:
+    def rows(self, kind: RowKind | None) -> np.ndarray:
         """The rows with a word of this kind."""
         mask: np.ndarray = np.array([*(one == kind for one in self.kinds), False], bool)[self.codes]
         return mask
@@ -331,7 +331,7 @@ def _count(
     """Count each row once, by the first column that says what it is; unknown words by column."""
     no_sale, refund, repeated = found
     sales = ~(no_sale | refund | repeated)
-    each: tuple[tuple[Counter[tuple[Hashable, str]], set[Kind], np.ndarray], ...] = (
+    each: tuple[tuple[Counter[tuple[Hashable, str]], set[RowKind], np.ndarray], ...] = (
         (counts.no_sale, {"no sale", "void"}, no_sale & of.with_amount),
         (counts.refunds, {"refund"}, refund & of.counted),
         (counts.repeated, {"refunded"}, repeated & of.counted),
@@ -516,7 +516,7 @@ def _worded(named: _Named, texts: list[str], of: _About) -> KindColumn | str:
     invoices = column.invoices or (of.invoices and not named.scoped)
     read = replace(column, invoices=invoices, ledger=ledger)
     kinds = {read.judge(text) for text in texts}
-    doubtful: set[Kind | None] = {None, "sale"} if named.payment else {None}
+    doubtful: set[RowKind | None] = {None, "sale"} if named.payment else {None}
     doubtful |= {"no sale"} if of_type and not named.scoped else set()  # "Draft" may be a beer
     if kinds <= doubtful:
         return "none of its words says whether a row is a sale"
@@ -603,7 +603,7 @@ def _are_flags(texts: list[str] | None) -> bool:
     return bool(texts) and all(text.casefold() in _YES | _NO for text in texts or ())
 
 
-def _judged(words: list[str], *, of_type: bool, invoices: bool) -> Kind | None:
+def _judged(words: list[str], *, of_type: bool, invoices: bool) -> RowKind | None:
     """What a row with these words is; `None` where they do not say it."""
     text = " ".join(words)
     if text.removeprefix("wc ") in _UNPAID:
@@ -617,7 +617,7 @@ def _judged(words: list[str], *, of_type: bool, invoices: bool) -> Kind | None:
     return None if {*left} & (_DOUBTFUL | _PARTLY) else _ended(left, of_type=of_type)
 
 
-def _of_phrase(text: str, *, of_type: bool) -> Kind | None:
+def _of_phrase(text: str, *, of_type: bool) -> RowKind | None:
     """What a row is by a whole phrase: a noun names a row of its own, a participle a sale."""
     if text in _SALES:
         return "sale"
@@ -632,7 +632,7 @@ def _of_phrase(text: str, *, of_type: bool) -> Kind | None:
     return None
 
 
-def _ended(left: list[str], *, of_type: bool) -> Kind | None:
+def _ended(left: list[str], *, of_type: bool) -> RowKind | None:
     """What a row with a word such as "canceled" or "failed" is.
 
     A refund that failed is no row, and leaves the sale as it was. Other words beside it in a type
@@ -708,7 +708,7 @@ _NOTES = {
     **dict.fromkeys(("description", "message", "reason", "tag", "tags"), "notes"),
     **dict.fromkeys(("name", "title"), "names"),
 }
-_FLAGS: dict[str, Kind] = {
+_FLAGS: dict[str, RowKind] = {
     **dict.fromkeys(
         ("canceled", "cancelled", "voided", "void", "deleted", "test", "abandoned"), "no sale"
     ),

@@ -145,7 +145,7 @@ class Amounts(NamedTuple):
         return Money(self.of.cents, missing)
 
 
-class Marks(NamedTuple):
+class OrderMarks(NamedTuple):
     """What is known of the rows of a chunk from the orders of the whole file.
 
     Attributes:
@@ -165,17 +165,17 @@ class Marks(NamedTuple):
     unlike: np.ndarray
 
     @classmethod
-    def none(cls, rows: int) -> Marks:
+    def none(cls, rows: int) -> OrderMarks:
         """Nothing known of so many rows."""
         further, parted, totals, off, unlike = np.zeros((5, rows), bool)
         lines = np.zeros((rows, WIDTH), np.int64)
         return cls(further, parted, totals, off, lines, unlike)
 
     @classmethod
-    def joined(cls, marks: Sequence[Marks]) -> Marks:
+    def joined(cls, marks: Sequence[OrderMarks]) -> OrderMarks:
         """The marks of rows one below the other."""
         return cls(*map(np.concatenate, zip(*marks, strict=True)))
 
-    def of(self, rows: np.ndarray) -> Marks:
+    def of(self, rows: np.ndarray) -> OrderMarks:
         """Those of these rows."""
-        return Marks(*(one[rows] for one in self))
+        return OrderMarks(*(one[rows] for one in self))

@@ -18,7 +18,7 @@ from svc_tools.frames.orders.currencies import find_currency
 from svc_tools.frames.orders.figures import money_table
 from svc_tools.frames.orders.kinds import kind_of, may_be_money
 from svc_tools.frames.orders.reading import Reading
-from svc_tools.frames.orders.row_kinds import Kind, Reads, find_kinds
+from svc_tools.frames.orders.row_kinds import Reads, RowKind, find_kinds
 from svc_tools.frames.orders.sums import Sums, Term, Witness
 from svc_tools.lookup.options import (
     ROLES,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-VERSION = 1
-MONEY = ("amount", "shipping", *names_where(TaxOptions, "table"))
+LAYOUT_VERSION = 1
+MONEY_ARGUMENTS = ("amount", "shipping", *names_where(TaxOptions, "table"))
 """The arguments of a tax that decide what the amounts are: one of them decides them anew."""
 FURTHER = (*names_where(TaxOptions, "column"), "refunds", "delivery")
 """The other arguments of a tax that a layout keeps."""
@@ -145,7 +145,7 @@ class _KindColumn(_Part):
 
     column: _Column
     reads: Reads
-    means: Kind = "no sale"
+    means: RowKind = "no sale"
     invoices: StrictBool = False
     ledger: StrictBool = False
 
@@ -209,13 +209,15 @@ class SalesLayout:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise LayoutError(f"{name} is no layout: {error}") from error
         version = plain.get("version")
-        if isinstance(version, int) and version > VERSION:
+        if isinstance(version, int) and version > LAYOUT_VERSION:
             raise LayoutError(
                 f"{name} is a layout of version {version}, which a newer release wrote; this one"
-                f" reads version {VERSION}: update svc-tools, or save the layout again"
+                f" reads version {LAYOUT_VERSION}: update svc-tools, or save the layout again"
             )
-        if version != VERSION:
-            raise LayoutError(f"{name} is no layout: version: expected {VERSION}, not {version!r}")
+        if version != LAYOUT_VERSION:
+            raise LayoutError(
+                f"{name} is no layout: version: expected {LAYOUT_VERSION}, not {version!r}"
+            )
         return cls(_checked(plain, name))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -442,9 +444,11 @@ def layout_of_file(
         )
     if zero is None:
         zero = zero_columns(frame, labels, reading)
-    kept = {name: _kept(value) for name, value in tax.items() if name in (*MONEY, *FURTHER)}
+    kept = {
+        name: _kept(value) for name, value in tax.items() if name in (*MONEY_ARGUMENTS, *FURTHER)
+    }
     plain = {
-        "version": VERSION,
+        "version": LAYOUT_VERSION,
         "export": reading.export and reading.export.name,
         "lookup": dict(lookup),
         "for_all_rows": {role: str(value) for role, value in values.items()},

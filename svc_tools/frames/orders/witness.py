@@ -13,7 +13,7 @@ import numpy as np
 
 from svc_tools.frames.orders.by_rates import weigh_by_rates
 from svc_tools.frames.orders.doubts import Doubt
-from svc_tools.frames.orders.figures import Figures, rows_of, terms_of
+from svc_tools.frames.orders.figures import Figures, order_amounts, terms_of
 from svc_tools.frames.orders.kinds import (
     SIGNS,
     is_a_total,
@@ -26,20 +26,20 @@ from svc_tools.frames.orders.kinds import (
 )
 from svc_tools.frames.orders.levels import Groups, holds_heads, level_of, patterns, products
 from svc_tools.frames.orders.proofs import PART_OF, View, best_sum, whole_of
-from svc_tools.frames.orders.readings import Reading, readings_of, readings_of_few
+from svc_tools.frames.orders.readings import PossibleReading, readings_of, readings_of_few
 from svc_tools.frames.orders.sums import Answers, Sums, Term
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from svc_tools.frames.orders.by_rates import ByRates
-    from svc_tools.frames.orders.doubts import Argument, Reason
-    from svc_tools.frames.orders.figures import MoneyTable, Rows
-    from svc_tools.frames.orders.kinds import Kind
+    from svc_tools.frames.orders.doubts import AmountArgument, Reason
+    from svc_tools.frames.orders.figures import MoneyTable, OrderAmounts
+    from svc_tools.frames.orders.kinds import ColumnKind
     from svc_tools.frames.orders.levels import Level, Pattern
     from svc_tools.frames.orders.proofs import Proof
 
-_KIND_OF_ANSWER: dict[str, Kind] = {
+_KIND_OF_ANSWER: dict[str, ColumnKind] = {
     "goods": "wrap",
     "delivery": "delivery",
     "discount": "discount",
@@ -69,7 +69,7 @@ class _File:
         head = once and label in self.heads
         return Term(label, sign, once=once and not head, head=head)
 
-    def filled(self, *kinds: Kind) -> list[Hashable]:
+    def filled(self, *kinds: ColumnKind) -> list[Hashable]:
         """The columns of these kinds that are not 0 throughout."""
         table = self.table
         return [
@@ -98,7 +98,7 @@ class Verdict:
     sums: Sums | None
     doubts: tuple[Doubt, ...] = ()
     unused: tuple[tuple[Hashable, str], ...] = ()
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[PossibleReading, ...] = ()
     refunds: tuple[Hashable, ...] = ()
     by_name: bool = False
     weak: np.ndarray | None = field(default=None, repr=False)
@@ -378,7 +378,7 @@ def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
         return Verdict(file, None, tuple(doubts))
     doubts += [_odd_doubt(part.label, sums, file) for part in proof.odd]
     doubts += _none_of_them("unexplained", proof.unexplained, sums)
-    readings: tuple[Reading, ...] = (Reading(sums, {}, {}, alone=False),)
+    readings: tuple[PossibleReading, ...] = (PossibleReading(sums, {}, {}, alone=False),)
     weak: np.ndarray | None = proof.weak
     further = [] if sums.tax or sums.delivery else _next_to(file, sums)[:_MOST_FURTHER]
     if proof.outcome == "rivals":
@@ -415,7 +415,7 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
     sums = Sums((base,), by_order=base.once or base.head)
     if doubt is not None:
         levels = _level_doubts(file, sums, [file.term(one) for one in doubt.columns])
-        only = (Reading(sums, {}, {}, alone=False),)
+        only = (PossibleReading(sums, {}, {}, alone=False),)
         return Verdict(file, None, (*levels, doubt), readings=only)
     said = file.answers.parts
     untaxed = [file.term(one, -1) for one in file.filled("other") if said.get(one) == "untaxed"]
@@ -493,7 +493,7 @@ def _differ(file: _File, amount: Term, line: Term) -> bool:
 def _amounts(file: _File) -> list[Term]:
     """The amounts of a file, without those that have the figures of another one."""
     table = file.table
-    kinds: tuple[Kind, ...] = ("amount", "price", "unknown")
+    kinds: tuple[ColumnKind, ...] = ("amount", "price", "unknown")
     for kind in kinds:
         labels = file.filled(kind)
         labels.sort(key=lambda one: -int(table.columns[one].filled.sum()))
@@ -573,7 +573,7 @@ def _odd_doubt(label: Hashable, sums: Sums, file: _File) -> Doubt:
 
 def _doubts_of_few(file: _File, sums: Sums, distinct: int) -> list[Doubt]:
     """The question what the parts of a sum are that hardly a row proves."""
-    answer: dict[Kind, str] = {"discount": "discount", "wrap": "goods"}
+    answer: dict[ColumnKind, str] = {"discount": "discount", "wrap": "goods"}
     doubts = []
     for term in (*sums.goods[1:], *sums.others):
         what = answer.get(file.table.kinds[term.label], "untaxed")
@@ -615,13 +615,15 @@ _OPEN_PARTS: dict[str, Reason] = {
 }
 
 
-def _doubts_between(readings: Sequence[Reading], where: str, distinct: int = 0) -> list[Doubt]:
+def _doubts_between(
+    readings: Sequence[PossibleReading], where: str, distinct: int = 0
+) -> list[Doubt]:
     """What is to be answered so that one of the readings is left."""
     first, last = readings[0], readings[-1]
     sums, base = first.sums, first.sums.goods[0].label
     doubts = []
     for name in first.answers:
-        argument: Argument = "contains_tax" if name == "contains_tax" else "contains_shipping"
+        argument: AmountArgument = "contains_tax" if name == "contains_tax" else "contains_shipping"
         terms = sums.tax if name == "contains_tax" else sums.delivery
         about = tuple(one.label for one in terms if where == "few" or one not in sums.others)
         likely = where == "beside" and often_contains_tax(base)
@@ -647,7 +649,9 @@ def _part_doubt(label: Hashable, what: str, sums: Sums, *, by_rates: bool) -> Do
     return Doubt(_OPEN_PARTS[what], "parts", (label, base), values, likely, sums, by_rates=by_rates)
 
 
-def _closed(verdict: Verdict, reading: Reading, sums: Sums, rest: tuple[Doubt, ...]) -> Verdict:
+def _closed(
+    verdict: Verdict, reading: PossibleReading, sums: Sums, rest: tuple[Doubt, ...]
+) -> Verdict:
     """The verdict decided for one reading, as far as nothing else is open."""
     if rest:
         kept = (replace(reading, sums=sums),)
@@ -665,13 +669,13 @@ def _with_counts(doubt: Doubt, verdict: Verdict, by_rates: ByRates) -> Doubt:
     return replace(doubt, reason="mixed_rates", counts=counts, likely=counts["yes"] > counts["no"])
 
 
-def _rows(file: _File, sums: Sums, groups: Groups | None) -> Rows:
+def _rows(file: _File, sums: Sums, groups: Groups | None) -> OrderAmounts:
     """What each row, or each order, comes to."""
     terms = [*terms_of(sums), *([("total", sums.total)] if sums.total else [])]
     figures = [(what, term, file.table.of(term)) for what, term in terms]
     if groups is not None:
         figures = [(what, term, groups.taken(term, one)) for what, term, one in figures]
-    return rows_of(sums, figures)
+    return order_amounts(sums, figures)
 
 
 def _rows_to_check(file: _File, sums: Sums, weak: np.ndarray | None) -> np.ndarray:

@@ -482,7 +482,7 @@ def _header(
     sheet.put(row, 0, title, "section")
     heads = as_columns(names)
     for column in range(last + 1):
-        head = heads[column] if column < len(heads) else display.Column("")
+        head = heads[column] if column < len(heads) else display.TableColumn("")
         # on the sheet Sources only these are above indented texts
         indented = column > 0 if last == _LAST_COLUMN else head.head in {"Source", "Meaning"}
         left = "header_indented" if indented else "header"

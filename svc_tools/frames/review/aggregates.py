@@ -21,7 +21,7 @@ from svc_tools.frames.taxes.taxed_rows import shipping_of
 from svc_tools.frames.values.arrow import Coded, combined
 from svc_tools.frames.values.money import Money, SumsBy, Totals, dollars
 from svc_tools.lookup import STATUSES
-from svc_tools.lookup.outcomes import counted_alike
+from svc_tools.lookup.troubles import counted_alike
 from svc_tools.show.codes import CONFIDENCES, unknown_warnings
 from svc_tools.tables.statuses import Meaning, Status
 
@@ -52,7 +52,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailureCount:
     """A reason for rows without a rate, and the number of those rows."""
 
     status: str
@@ -61,7 +61,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceCount:
     """Where rates came from: source and edition, with the number of their rows.
 
     `tax` is the tax computed from their whole rates; `None` when the frame has no tax column.
@@ -125,7 +125,7 @@ class Statuses:
         return sum(rows for name, rows in self.rows.items() if is_meant(Status.of(name)))
 
 
-class Reasons:
+class ReasonCounts:
     """Why rows have no whole rate.
 
     Args:
@@ -156,7 +156,7 @@ class Reasons:
         return counted_alike((*why, rows) for why, rows in self.rows.items())
 
     @property
-    def failures(self) -> tuple[Failure, ...]:
+    def failures(self) -> tuple[FailureCount, ...]:
         """Why rows have no rate at all, likewise; the most frequent reasons first."""
         found = [
             (status, why or "no reason given", rows)
@@ -164,7 +164,7 @@ class Reasons:
             if not Status.of(status).rated
         ]
         found.sort(key=lambda one: (-one[2], *one[:2]))
-        return tuple(Failure(*one) for one in counted_alike(found))
+        return tuple(FailureCount(*one) for one in counted_alike(found))
 
 
 FREQUENT = 1_000
@@ -179,7 +179,7 @@ def frequent(counted: Counter[_Reason], most: int | None) -> Counter[_Reason]:
 
 
 class Warned:
-    """The rows by the codes of their warnings; `most` as in `Reasons`, of codes not known here.
+    """The rows by the codes of their warnings; `most` as in `ReasonCounts`, of other codes.
 
     Attributes:
         rows: how many rows have each code.
@@ -251,11 +251,11 @@ class Sources:
         self._sums.add(Coded(codes, tuple(values)), {"tax": tax}, rows.where(is_rated))
 
     @property
-    def found(self) -> tuple[Source, ...]:
+    def found(self) -> tuple[SourceCount, ...]:
         """The sources, the most rows first; without their taxes where there is none."""
         sums, taxed = self._sums, self._sums.has("tax")
         found = [
-            Source(*one, rows, *(_sums(sums, one, "tax") if taxed else ()))
+            SourceCount(*one, rows, *(_sums(sums, one, "tax") if taxed else ()))
             for one, rows in sums.rows.items()
         ]
         return tuple(sorted(found, key=lambda one: (-one.rows, one.source, one.edition)))
@@ -320,7 +320,7 @@ class TaxSums:
 
     Args:
         meant: which statuses should have a tax.
-        most: as in `Reasons`.
+        most: as in `ReasonCounts`.
 
     Attributes:
         rows: rows with a tax.

@@ -8,7 +8,7 @@ import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
 from svc_tools.frames.added.enriched import Enriched, fact
-from svc_tools.frames.lookup.queries import combined as distinct
+from svc_tools.frames.lookup.queries import combined_codes as distinct
 from svc_tools.frames.lookup.row_states import states_of
 from svc_tools.frames.taxes.not_due import not_due_reasons
 from svc_tools.frames.taxes.taxed_rows import sales_of, taxable_of_rows, taxed_rows
@@ -29,7 +29,7 @@ BASES = (*codes_of("stake"), "")
 _DAY = len("2026-05-01")
 """Characters of a day that a file may have with a time behind it."""
 BASIS_CODES = {basis: code for code, basis in enumerate(BASES)}
-DECIDING = (
+DECIDING_COLUMNS = (
     *("lookup_status", "needs_review", "lookup_review_reason"),
     *("tax", "tax_error", "taxable_amount", "exempt_amount"),
     *("tax_review", "tax_due", "tax_due_reason"),
@@ -169,7 +169,7 @@ def _sentence(code: str, city: str) -> str:
     return f"{capital(meaning)}." if meaning else f"{code}."
 
 
-class Figures(NamedTuple):
+class StakeFigures(NamedTuple):
     """What is known of the dollars at stake by row without the rates of other rows.
 
     Attributes:
@@ -187,7 +187,7 @@ class Figures(NamedTuple):
     least: np.ndarray
 
 
-def figures_of(rows: Enriched, goods: Goods) -> Figures:
+def figures_of(rows: Enriched, goods: Goods) -> StakeFigures:
     """The dollars at stake in every row, by the first basis that applies.
 
     What the delivery alone decides is all that is at stake only where nothing else is in doubt.
@@ -197,7 +197,7 @@ def figures_of(rows: Enriched, goods: Goods) -> Figures:
         basis = np.where(sales.missing, BASIS_CODES[""], BASIS_CODES["sale"])
         none = np.zeros(len(rows), np.int64)
         own = Money(np.abs(sales.cents), sales.missing)
-        return Figures(own, basis, none.astype(bool), none, none)
+        return StakeFigures(own, basis, none.astype(bool), none, none)
     names = ("tax", "at_stake", "tax_low", "tax_high")
     tax, at_stake, low, high = map(rows.money, names)
     of_tax = goods.label is not None and str(goods.label) == str(rows.terms.get("amount"))
@@ -225,7 +225,7 @@ def figures_of(rows: Enriched, goods: Goods) -> Figures:
     estimable = ~sales.missing & (np.abs(sales.cents) < ROOM)
     estimable &= ~rows.where(lambda one: one.abroad)
     open_ = missing & estimable
-    return Figures(
+    return StakeFigures(
         Money(cents, missing), basis, open_, np.where(open_, np.abs(sales.cents), 0), least
     )
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 USES = codes_of("use")
 """What a row can be used for: ready, check, incomplete, none."""
 _LABELS = {"check": "to check", "none": "no rate"}
-GROUPS = dict(zip(("ready", "to_check", "incomplete", "no_rate"), USES, strict=True))
+USE_OF_GROUP = dict(zip(("ready", "to_check", "incomplete", "no_rate"), USES, strict=True))
 """The use of each group of a `Split`, by its name there."""
 
 
@@ -202,18 +202,18 @@ class Split(Mapping[str, "pd.DataFrame"]):
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         """The rows of one group by its name."""
-        if name not in GROUPS:
-            raise KeyError(f"{name!r}: expected {', '.join(GROUPS)}")
+        if name not in USE_OF_GROUP:
+            raise KeyError(f"{name!r}: expected {', '.join(USE_OF_GROUP)}")
         rows: pd.DataFrame = getattr(self, name)
         return rows
 
     def __iter__(self) -> Iterator[str]:
         """The names of the groups."""
-        return iter(GROUPS)
+        return iter(USE_OF_GROUP)
 
     def __len__(self) -> int:
         """Four."""
-        return len(GROUPS)
+        return len(USE_OF_GROUP)
 
     @property
     def sentence(self) -> str:
@@ -253,6 +253,6 @@ def split(
     goods = goods_of(rows, amount, options, call="split")
     groups: dict[str, Any] = {
         name: frame.iloc[np.flatnonzero(uses.codes == USES.index(use))]
-        for name, use in GROUPS.items()
+        for name, use in USE_OF_GROUP.items()
     }
     return Split(**groups, parts=parts_of(rows, goods), not_due=not_due_of(rows, goods))

@@ -14,7 +14,7 @@ import numpy as np
 from svc_tools.frames.added.names import require_columns
 from svc_tools.frames.review.aggregates import (
     Confidences,
-    Reasons,
+    ReasonCounts,
     Sources,
     StateSums,
     Statuses,
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
         Aggregate,
         ConfidenceTax,
         Count,
-        Failure,
-        Source,
+        FailureCount,
+        SourceCount,
         StateTotals,
     )
     from svc_tools.frames.review.review import Review
@@ -187,9 +187,9 @@ class Summary:
     unknown_warnings: str
     rests_on: RestsOn
     review: Review
-    failures: tuple[Failure, ...]
+    failures: tuple[FailureCount, ...]
     other_failures: int
-    sources: tuple[Source, ...]
+    sources: tuple[SourceCount, ...]
     tax_by_confidence: tuple[ConfidenceTax, ...]
     money: Totals | None
     states: tuple[StateTotals, ...]
@@ -224,7 +224,7 @@ def summarize(
         require_columns(rows.frame, ("amount",), "name the column of amounts: amount='…'")
     if review is None:
         review = reviewed(rows, goods).review
-    statuses, reasons, warned = Statuses(), Reasons(), Warned()
+    statuses, reasons, warned = Statuses(), ReasonCounts(), Warned()
     confidences, sources, sums = Confidences(), Sources(), StateSums()
     every: tuple[Aggregate, ...] = (statuses, reasons, warned, confidences, sources)
     for one in (*every, *([sums] if taxed else [])):
@@ -251,14 +251,14 @@ def summarize(
     )
 
 
-def sources_of(rows: Enriched) -> tuple[Source, ...]:
+def sources_of(rows: Enriched) -> tuple[SourceCount, ...]:
     """Where the rates of an enriched frame came from, the most rows first; without their taxes."""
     sources = Sources()
     sources.add(rows)
     return tuple(replace(one, tax=None) for one in sources.found)
 
 
-def source_sentence(sources: Sequence[Source]) -> str | None:
+def source_sentence(sources: Sequence[SourceCount]) -> str | None:
     """A source note for a chart; `None` where there is no source."""
     if not sources:
         return None

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 from svc_tools.frames.lookup.columns import free_labels
 from svc_tools.frames.lookup.results import lookup_of
 from svc_tools.frames.orders.reading import Reading
-from svc_tools.frames.orders.saved_layout import FURTHER, MONEY, LayoutError, layout_of_file
+from svc_tools.frames.orders.saved_layout import (
+    FURTHER,
+    MONEY_ARGUMENTS,
+    LayoutError,
+    layout_of_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -74,7 +79,7 @@ def of_tax_for_layout(source: AmountsOfTax) -> dict[str, Any] | None:
     if source.given is None:
         return None
     reading = source.reading
-    given = {name: getattr(source.given, name, None) for name in (*MONEY, *FURTHER)}
+    given = {name: getattr(source.given, name, None) for name in (*MONEY_ARGUMENTS, *FURTHER)}
     tax: dict[str, Any] = {
         name: str(value) if isinstance(value, Decimal) else value for name, value in given.items()
     }

@@ -24,7 +24,7 @@ from svc_tools.frames.orders.named import read_named, reading_with_orders
 from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.taxes.amounts import sample_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
-from svc_tools.frames.taxes.tax_lines import Lines, read_lines
+from svc_tools.frames.taxes.tax_lines import TaxLines, read_lines
 from svc_tools.frames.values.arrow import Coded, combined, recoded
 from svc_tools.frames.values.money import Money, dollars, money, one_amount
 from svc_tools.frames.values.rounding import ROOM
@@ -349,7 +349,7 @@ def _taxable_of_all(rows: Enriched) -> Money | None:
     return _taxable(_lines_of(rows))
 
 
-def _taxable(lines: Lines | None) -> Money | None:
+def _taxable(lines: TaxLines | None) -> Money | None:
     return None if lines is None else Money(lines.taxable, lines.inputs.given)
 
 
@@ -375,7 +375,7 @@ def _terms_of(rows: Enriched) -> TaxOptions | None:
         return None
 
 
-def _lines(rows: Enriched) -> Lines | None:
+def _lines(rows: Enriched) -> TaxLines | None:
     """The rows as whole numbers, by the terms; `None` where the terms or a column are missing."""
     terms = _terms_of(rows)
     try:
@@ -385,7 +385,7 @@ def _lines(rows: Enriched) -> Lines | None:
 
 
 @fact_of_all
-def _lines_of(rows: Enriched) -> Lines | None:
+def _lines_of(rows: Enriched) -> TaxLines | None:
     return _lines(rows)
 
 

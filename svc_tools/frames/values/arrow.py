@@ -1,8 +1,8 @@
 """Columns as whole numbers: exact decimals, values copied to rows, and texts as codes.
 
 Decimals of a fixed scale are read from Arrow's buffers, and written to them, as scaled whole
-numbers without a binary float. `Rows` copies the values of distinct queries to the rows, one whole
-array for each column. `Coded` is a column of text by distinct values, so that rows are
+numbers without a binary float. `RowNumbers` copies the values of distinct queries to the rows, one
+whole array for each column. `Coded` is a column of text by distinct values, so that rows are
 counted in bulk.
 """
 
@@ -205,7 +205,7 @@ def _null(chunk: pa.Array) -> np.ndarray:
     return mask
 
 
-class Rows:
+class RowNumbers:
     """For each row the number of its value, to copy values to the rows as whole arrays.
 
     Args:
@@ -241,12 +241,12 @@ class Texts:
             if 0 < lengths[0] <= _SHORT and (lengths == lengths[0]).all():
                 self._length = int(lengths[0])
 
-    def at(self, rows: Rows) -> ExtensionArray:
+    def at(self, rows: RowNumbers) -> ExtensionArray:
         """The column of the rows."""
         column: ExtensionArray = _TEXT.__from_arrow__(self._at(rows))  # type: ignore[attr-defined]
         return column
 
-    def _at(self, rows: Rows) -> pa.Array:
+    def _at(self, rows: RowNumbers) -> pa.Array:
         array, length = self._array, self._length
         if self._same:
             return _repeated(array[0].as_py() if len(array) else None, rows.count)
@@ -274,7 +274,7 @@ class Categories:
         )
         self._codes, self._names = small.take(codes), pd.Index(names, dtype=_TEXT)
 
-    def at(self, rows: Rows) -> pd.Categorical:
+    def at(self, rows: RowNumbers) -> pd.Categorical:
         """The column of the rows."""
         return pd.Categorical.from_codes(rows.plain(self._codes), categories=self._names)
 
@@ -308,7 +308,7 @@ class Fixed:
         missing = array.is_null().to_numpy(zero_copy_only=False)
         return cls(array.cast(pa.int64()).fill_null(0).to_numpy(), missing, array.type)
 
-    def at(self, rows: Rows) -> pd.arrays.ArrowExtensionArray:
+    def at(self, rows: RowNumbers) -> pd.arrays.ArrowExtensionArray:
         """The column of the rows; its mask is copied apart, which is twice as fast."""
         taken = rows.take(self._values)
         if self._present is not None:
@@ -326,7 +326,7 @@ class Floats:
         self._values = _units_whole(units, missing) / UNITS_PER_ONE
         self._values[missing] = np.nan
 
-    def at(self, rows: Rows) -> np.ndarray:
+    def at(self, rows: RowNumbers) -> np.ndarray:
         """The column of the rows."""
         return rows.plain(self._values)
 
@@ -339,7 +339,7 @@ class Truths:
         missing = np.array([value is None for value in values], bool)
         self._missing = missing.take(codes) if missing.any() else None
 
-    def at(self, rows: Rows) -> pd.arrays.BooleanArray:
+    def at(self, rows: RowNumbers) -> pd.arrays.BooleanArray:
         """The column of the rows."""
         missing = self._missing
         mask = np.zeros(rows.count, bool) if missing is None else rows.plain(missing)

@@ -115,7 +115,7 @@ _QUICK: tuple[tuple[tuple[_Kind, ...], str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class MarkEvidence:
     """What the cells of a column show of their decimal mark; that of parts is combined with `|`.
 
     Attributes:
@@ -126,9 +126,9 @@ class Evidence:
     kinds: frozenset[_Kind] = frozenset()
     shown: Mapping[_Kind, str] = field(default_factory=dict, compare=False)
 
-    def __or__(self, other: Evidence) -> Evidence:
+    def __or__(self, other: MarkEvidence) -> MarkEvidence:
         """The evidence of two parts of a column, or of two columns."""
-        return Evidence(self.kinds | other.kinds, {**other.shown, **self.shown})
+        return MarkEvidence(self.kinds | other.kinds, {**other.shown, **self.shown})
 
     def has(self, *kinds: _Kind) -> bool:
         """Whether any of these was seen."""
@@ -176,7 +176,7 @@ class Evidence:
         return next((self.shown[kind] for kind in kinds if kind in self.shown), "")
 
 
-def evidence_of(column: pd.Series) -> Evidence:
+def evidence_of(column: pd.Series) -> MarkEvidence:
     """What the cells of a column, or of a part of it, show of their decimal mark.
 
     Only texts show any; numbers and missing cells do not.
@@ -200,7 +200,7 @@ def evidence_of(column: pd.Series) -> Evidence:
             if number.currency not in _DOLLARS_OR_NONE:  # it is refused, however it is read
                 kinds_of = [kind for kind in kinds_of if kind not in _OPEN]
             shown |= {kind: cell for kind in kinds_of if kind not in shown}
-    return Evidence(frozenset(shown), shown)
+    return MarkEvidence(frozenset(shown), shown)
 
 
 def _texts(column: pd.Series) -> pa.Array:
@@ -252,7 +252,7 @@ class Marks:
     """
 
     of: Mapping[Hashable, Mark]
-    evidence: Mapping[Hashable, Evidence]
+    evidence: Mapping[Hashable, MarkEvidence]
     semicolons: bool
 
     @property
@@ -264,7 +264,7 @@ class Marks:
         """What is asked about the undecided columns; `None` where all are decided."""
         if not self.undecided:
             return None
-        seen = Evidence()
+        seen = MarkEvidence()
         for label in self.undecided:
             seen |= self.evidence[label]
         cell = seen.example("dots 0", "commas 0", "dots", "commas")
@@ -274,7 +274,7 @@ class Marks:
             "decimal", self.undecided, ("point", "comma"), self._likely(seen), why, "decimal"
         )
 
-    def _likely(self, seen: Evidence) -> DecimalMark:
+    def _likely(self, seen: MarkEvidence) -> DecimalMark:
         """The mark that makes thousands of the groups, unless 1200 is written without one."""
         thousands: DecimalMark = "comma" if seen.has("dots", "dots 0") else "point"
         decimals: DecimalMark = "point" if thousands == "comma" else "comma"
@@ -307,7 +307,7 @@ class Marks:
 
 
 def marks_of(
-    columns: Mapping[Hashable, pd.Series | Evidence],
+    columns: Mapping[Hashable, pd.Series | MarkEvidence],
     *,
     semicolons: bool = False,
     decimal: DecimalMark | None = None,
@@ -324,14 +324,14 @@ def marks_of(
         decimal: what the user says of the columns whose cells leave it open or contradict.
     """
     evidence = {
-        label: column if isinstance(column, Evidence) else evidence_of(column)
+        label: column if isinstance(column, MarkEvidence) else evidence_of(column)
         for label, column in columns.items()
     }
     proofs = frozenset[DecimalMark]().union(*(one.proves for one in evidence.values()))
     shared: DecimalMark | None = next(iter(proofs)) if len(proofs) == 1 else None
-    open_ = Evidence()
+    open_ = MarkEvidence()
     for one in evidence.values():
-        open_ |= one if one.mark == "either" else Evidence()
+        open_ |= one if one.mark == "either" else MarkEvidence()
     by_file = _by_delimiter(open_, semicolons=semicolons) if not proofs else None
     marks: dict[Hashable, Mark] = {}
     for label, one in evidence.items():
@@ -348,7 +348,7 @@ def marks_of(
     return Marks(marks, evidence, semicolons)
 
 
-def _by_delimiter(open_: Evidence, *, semicolons: bool) -> DecimalMark | None:
+def _by_delimiter(open_: MarkEvidence, *, semicolons: bool) -> DecimalMark | None:
     """What the separator of a file says of the columns that nothing else decides."""
     dots, commas = open_.has("dots", "dots 0"), open_.has("commas", "commas 0")
     return "comma" if semicolons and dots and not commas else None

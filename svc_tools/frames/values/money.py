@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.values.decimal_marks import Mark
 
 _Key = TypeVar("_Key")
-LARGEST = 2**63 - 1
+LARGEST_WHOLE = 2**63 - 1
 """The largest whole number that the arithmetic holds."""
 _MOST_CENTS = 10**17
 """The largest amount that is read: a sum of several still fits a money column of 18 digits."""
@@ -337,7 +337,7 @@ def _taken(distinct: _Read, codes: np.ndarray, named: str) -> _Read:
 
 def _of_integers(column: pd.Series, missing: np.ndarray, named: str) -> _Read:
     plain = (column.fillna(0) if missing.any() else column).to_numpy()
-    largest = LARGEST // _CENTS
+    largest = LARGEST_WHOLE // _CENTS
     if len(plain) and (int(plain.max()) >= largest or int(plain.min()) <= -largest):
         return _of_objects(column, missing, named, "none")
     return _Read(plain.astype(np.int64) * _CENTS, _gone(missing, named))
@@ -349,7 +349,7 @@ def _of_floats(amounts: np.ndarray, missing: np.ndarray, named: str) -> _Read:
     for start in range(0, len(amounts), _BLOCK):  # blocks that fit the processor's cache
         here = slice(start, start + _BLOCK)
         block, gone = amounts[here], missing[here]
-        usable = np.isfinite(block) & (np.abs(block) < LARGEST / _CENTS / 2)
+        usable = np.isfinite(block) & (np.abs(block) < LARGEST_WHOLE / _CENTS / 2)
         safe = np.where(usable, block, 0.0)
         whole = np.rint(safe * _CENTS)
         nearest = whole / _CENTS
@@ -382,8 +382,8 @@ def _of_decimals(array: pa.Array | pa.ChunkedArray, named: str) -> _Read:
 def _of_decimal_chunk(chunk: pa.Array, named: str) -> _Read:
     values, fits, missing, scale = scaled(chunk)
     larger, smaller = (10 ** max(by, 0) for by in (_CENT_DIGITS - scale, scale - _CENT_DIGITS))
-    fits &= (values < LARGEST // larger) & (values > -LARGEST // larger)
-    if smaller > LARGEST:  # so many digits: only one by one
+    fits &= (values < LARGEST_WHOLE // larger) & (values > -LARGEST_WHOLE // larger)
+    if smaller > LARGEST_WHOLE:  # so many digits: only one by one
         fits, smaller = np.zeros_like(fits), 1
     cents, rest = np.divmod(values, smaller) if smaller > 1 else (values * larger, 0)
     wrong = _gone(missing, named)
@@ -517,7 +517,7 @@ def _one(value: object, named: str, mark: Mark) -> int | str:
         exact = Decimal(plain) * _CENTS
     except ArithmeticError:
         return f"{named}: {shown!r} is not a number of dollars such as 12.50"
-    if not exact.is_finite() or abs(exact) > LARGEST // 2:
+    if not exact.is_finite() or abs(exact) > LARGEST_WHOLE // 2:
         return f"{named}: {shown} is out of range"
     if exact != int(exact):
         return f"{named}: {shown} {_FRACTION}"

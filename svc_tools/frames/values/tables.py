@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from svc_tools.show.display import NOTHING, Column, Table, exact_dollars, plain
+from svc_tools.show.display import NOTHING, Table, TableColumn, exact_dollars, plain
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -79,7 +79,7 @@ def plain_value(value: Any) -> object:  # noqa: ANN401 - a cell of any column
 
 
 def _is_prose(head: Head) -> bool:
-    return isinstance(head, Column) and head.kind == "prose"
+    return isinstance(head, TableColumn) and head.kind == "prose"
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401 - a cell of any column

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.book import Book
 
-LEVELS = ("exact", "high", "medium", "low", "none")
+RESULT_LEVELS = ("exact", "high", "medium", "low", "none")
 """Confidence, the strongest first; `none` where there is no rate."""
 _COUNTS = ["rows", "right", "wrong", "in_range", "partial", "no_answer"]
 """The columns of a tally. `partial`: another rate, with a warning that a part is not known.
@@ -78,7 +78,9 @@ def tally(results: pd.DataFrame, by: str) -> pd.DataFrame:
 
 def summary(results: pd.DataFrame, unreadable: pd.DataFrame) -> dict[str, Any]:
     """What a comparison found, as plain values for JSON; rates are five-decimal strings."""
-    levels = tally(results, "confidence").loc[lambda found: sorted(found.index, key=LEVELS.index)]
+    levels = tally(results, "confidence").loc[
+        lambda found: sorted(found.index, key=RESULT_LEVELS.index)
+    ]
     wrong = results[results["outcome"] == "wrong"]
     off = (wrong["found"] - wrong["expected"]).astype(int).abs()
     worst = wrong.loc[off.sort_values(ascending=False, kind="stable").index[:_SHOWN]]

@@ -2,7 +2,7 @@
 
 from svc_tools.tables.exports.layout import PLACE_ROLES, Export, Lines, Sum
 from svc_tools.tables.exports.recognition import (
-    DECIDING,
+    DECIDING_ROLES,
     fitting,
     lines_of,
     named_export,
@@ -13,7 +13,7 @@ from svc_tools.tables.exports.recognition import (
 from svc_tools.tables.exports.shops import EXPORTS
 
 __all__ = [
-    "DECIDING",
+    "DECIDING_ROLES",
     "EXPORTS",
     "PLACE_ROLES",
     "Export",

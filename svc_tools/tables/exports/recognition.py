@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING
 from svc_tools.tables.countries import find_country
 from svc_tools.tables.exports.layout import PLACE_ROLES, by_name
 from svc_tools.tables.exports.shops import EXPORTS
-from svc_tools.tables.roles import ColumnAmbiguous, Found, is_shipped_to, plain_name, usual_places
+from svc_tools.tables.roles import (
+    ColumnAmbiguous,
+    FoundColumns,
+    is_shipped_to,
+    plain_name,
+    usual_places,
+)
 from svc_tools.tables.states import state_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from svc_tools.tables.countries import Rows
+    from svc_tools.tables.countries import RowReader
     from svc_tools.tables.exports.layout import Export
 
 
@@ -33,7 +39,7 @@ def fitting(columns: Iterable[Hashable]) -> list[Export]:
     return sorted(fit, key=lambda one: len(one.known(labels)), reverse=True)
 
 
-DECIDING = frozenset({"zip", "address", "city", "location", "lat"})
+DECIDING_ROLES = frozenset({"zip", "address", "city", "location", "lat"})
 """The roles of which a place needs one."""
 
 
@@ -43,9 +49,9 @@ def usual_columns(
     given: Mapping[str, object] | None = None,
     *,
     sample: Callable[[Hashable], Sequence[str | None]],
-    rows: Rows | None = None,
+    rows: RowReader | None = None,
     named: Mapping[str, Hashable] | None = None,
-) -> Found:
+) -> FoundColumns:
     """The columns of place and date of an export, or else of the place by their usual names.
 
     Args:
@@ -64,7 +70,11 @@ def usual_columns(
     }
     found = _places(free, given, of_export, sample)
     wanted = {role for role, value in given.items() if value is not False}
-    if export is None and not found.problems and DECIDING.isdisjoint(wanted | found.columns.keys()):
+    if (
+        export is None
+        and not found.problems
+        and DECIDING_ROLES.isdisjoint(wanted | found.columns.keys())
+    ):
         found = replace(found, columns=found.columns | _place_names(free, given, sample))
     if "country" in {**given, **of_export}:
         return found
@@ -74,10 +84,12 @@ def usual_columns(
     )
     problems = (*found.problems, *([country.problem] if country.problem else []))
     # the table of an export decides which columns count
-    return Found({**found.columns, **country.found}, problems, () if known else country.notes)
+    return FoundColumns(
+        {**found.columns, **country.found}, problems, () if known else country.notes
+    )
 
 
-def _likeliest(found: Found) -> dict[str, Hashable]:
+def _likeliest(found: FoundColumns) -> dict[str, Hashable]:
     """The likeliest column of each role that is asked."""
     asked = (one for problem in found.problems for one in problem.questions)
     return {one.role: one.columns[0] for one in asked if one.likely is not False}
@@ -88,20 +100,20 @@ def _places(
     given: Mapping[str, object],
     of_export: Mapping[str, Hashable],
     sample: Callable[[Hashable], Sequence[str | None]],
-) -> Found:
+) -> FoundColumns:
     """The columns of the place, the country apart, and of the date of an export."""
-    if DECIDING & of_export.keys():
-        return Found(dict(of_export), ())
+    if DECIDING_ROLES & of_export.keys():
+        return FoundColumns(dict(of_export), ())
     usual = usual_places([label for label in free if label not in of_export.values()], given)
     columns = {**usual.columns, **of_export}
     shipping = any(map(is_shipped_to, columns.values()))
     if shipping or usual.problems or "state" in {**columns, **given}:
-        return Found(columns, usual.problems)
+        return FoundColumns(columns, usual.problems)
     named = [label for label in free if plain_name(label) in _REGION]
     regions = [label for label in named if _are_states(sample(label))]
     if len(regions) > 1:
-        return Found(columns, (ColumnAmbiguous("state", regions),))
-    return Found(columns | dict(zip(["state"], regions, strict=False)), ())
+        return FoundColumns(columns, (ColumnAmbiguous("state", regions),))
+    return FoundColumns(columns | dict(zip(["state"], regions, strict=False)), ())
 
 
 def _place_names(

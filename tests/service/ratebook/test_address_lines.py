@@ -13,7 +13,7 @@ from support.cases import cases, codes
 
 from svc_tools.service.ratebook import Query, load_book
 from svc_tools.service.ratebook.address_line import parse_line
-from svc_tools.service.ratebook.by_address import parts_of
+from svc_tools.service.ratebook.by_address import address_parts
 from svc_tools.service.ratebook.gazetteer import is_place
 from svc_tools.service.ratebook.names import STATE_CODES, name_key
 
@@ -157,7 +157,7 @@ def test_a_city_before_a_code_that_is_a_place_too_leaves_it_a_state(refused, lin
     ],
 )
 def test_the_four_digits_survive_in_every_mode(book, query):
-    parts = parts_of(book, Query(state="NC", **query))
+    parts = address_parts(book, Query(state="NC", **query))
     assert (parts.zip, parts.plus4) == ("28202", "1234")
 
 
@@ -293,7 +293,7 @@ def test_a_zip_that_no_table_knows_leaves_it_to_the_city(ask, refused):
 )
 def test_a_zip_that_stands_first_decides(ask, book, state, line, expected):
     zip5, city, street = expected.replace("none", "").split("; ")
-    read = parts_of(book, Query(state=state, address=line))
+    read = address_parts(book, Query(state=state, address=line))
     assert (read.zip, read.city, read.street) == (zip5, city, street)
     answer = ask(state, address=line)
     assert answer.location.zip == zip5
@@ -312,9 +312,9 @@ def test_any_house_number_of_five_digits_stays_one(book, number, street, data):
     places = [place for place in book.zips.state("TX").values() if place.kind == "STANDARD"]
     place = data.draw(st.sampled_from(places))
     for line in (f"{number} {street}, {place.city}, TX", f"{number} {street}, {place.city}"):
-        assert parts_of(book, Query(state="TX", address=line)).zip == ""
+        assert address_parts(book, Query(state="TX", address=line)).zip == ""
     line = f"{number} {street}, {place.city}, TX {place.zip}"
-    assert parts_of(book, Query(state="TX", address=line)).zip == place.zip
+    assert address_parts(book, Query(state="TX", address=line)).zip == place.zip
 
 
 @settings(max_examples=100)
@@ -330,7 +330,7 @@ def test_any_house_number_of_five_digits_stays_one(book, number, street, data):
 def test_any_zip_that_stands_first_is_read(book, state, way, street, data):
     place = data.draw(st.sampled_from(list(book.zips.state(state).values())))
     line = way.format(zip=place.zip, city=place.city, state=state, street=street)
-    parts = parts_of(book, Query(state=state, address=line))
+    parts = address_parts(book, Query(state=state, address=line))
     assert (parts.zip, parts.city) == (place.zip, place.city)
     assert parts.street == street
 

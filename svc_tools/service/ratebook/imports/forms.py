@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.imports.reading import (
     BrokenLine,
+    FileForm,
     FileRefused,
-    Form,
     Recognised,
     column_name,
     csv_lines,
@@ -19,7 +19,7 @@ from svc_tools.service.ratebook.imports.reading import (
     shown,
     without_blank_end,
 )
-from svc_tools.service.ratebook.imports.sst import RATE_COLUMNS
+from svc_tools.service.ratebook.imports.sst import SST_RATE_COLUMNS
 from svc_tools.service.ratebook.imports.states import STATE_FILES
 from svc_tools.service.ratebook.names import STATE_CODES
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-FORMS: dict[Form, str] = {
+FORMS: dict[FileForm, str] = {
     "sst_rates": "SST rate file: 9 columns without a header, such as"
     " 27,00,053,0.0015,0.0015,0.0015,0.0015,20070101,29991231",
     "sst_boundary": "SST boundary file: 29 columns and more, the first is Z, 4 or A",
@@ -92,7 +92,9 @@ def recognise(path: Path, fips: Mapping[str, str], *, edition: str | None = None
     return Recognised(path, form, state, _quarter_of_file(path.name, quarter, edition))
 
 
-def recognise_text(text: str, name: str, fips: Mapping[str, str]) -> tuple[Form, str, str | None]:
+def recognise_text(
+    text: str, name: str, fips: Mapping[str, str]
+) -> tuple[FileForm, str, str | None]:
     """The form, the state and (where the text says it) the quarter of a file's first lines.
 
     Raises:
@@ -128,10 +130,10 @@ def _head_rows(text: str, name: str) -> list[list[str]]:
     return rows
 
 
-def _headerless(fields: Sequence[str]) -> tuple[Form, str] | None:
+def _headerless(fields: Sequence[str]) -> tuple[FileForm, str] | None:
     """The form of one line of an SST file and its state's FIPS code."""
-    short = without_blank_end(fields, RATE_COLUMNS)
-    if len(short) == RATE_COLUMNS:
+    short = without_blank_end(fields, SST_RATE_COLUMNS)
+    if len(short) == SST_RATE_COLUMNS:
         dates = all(_EIGHT_DIGITS.fullmatch(field.strip()) for field in short[7:])
         if dates and all(_FIPS.fullmatch(field.strip()) for field in short[:2]):
             return "sst_rates", fields[0].strip().zfill(2)

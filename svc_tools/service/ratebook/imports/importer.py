@@ -14,7 +14,7 @@ from svc_tools.service.ratebook.changes import Changes, changes
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
 from svc_tools.service.ratebook.imports.database import (
     Edition,
-    Kind,
+    ImportKind,
     editions,
     failures_named,
     open_own_book,
@@ -30,8 +30,8 @@ from svc_tools.service.ratebook.imports.overlay import (
     own_tables,
 )
 from svc_tools.service.ratebook.imports.reading import (
+    FileForm,
     FileRefused,
-    Form,
     OwnTables,
     Recognised,
     named_quarter,
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 
     from svc_tools.base.progress import Progress
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.imports.reading import Reading
+    from svc_tools.service.ratebook.imports.reading import ReadRateFile
 
-_READERS: Mapping[Form, Callable[[str, Recognised, Book], Reading]] = {
+_READERS: Mapping[FileForm, Callable[[str, Recognised, Book], ReadRateFile]] = {
     "sst_rates": read_sst_rates,
     **{one.form: one.read for one in STATE_FILES},
 }
@@ -274,8 +274,8 @@ def _file_digest(path: Path) -> str:
 
 
 def _after(
-    former: Edition, texts: Mapping[str, str], new: Edition, reading: Reading
-) -> tuple[Edition, Reading]:
+    former: Edition, texts: Mapping[str, str], new: Edition, reading: ReadRateFile
+) -> tuple[Edition, ReadRateFile]:
     """A file of single quarters behind an own edition of earlier ones keeps the earlier ones."""
     if not (reading.continues and CONTINUES in texts and former.covers_from < new.covers_from):
         return new, reading
@@ -292,7 +292,7 @@ def newer_shipped(edition: Edition) -> str | None:
     return shipped if shipped and shipped > edition.edition else None
 
 
-def _shipped_edition(shipped: Book, state: str, kind: Kind) -> str | None:
+def _shipped_edition(shipped: Book, state: str, kind: ImportKind) -> str | None:
     """The quarter of the newest official local rates that the shipped book has for a state.
 
     `None` where most of its rates there are not official: a file of any quarter is better.
