@@ -154,7 +154,7 @@ def check(
 def _described(line: Line) -> Text:
     """What was found, and on a separate line what to do."""
     todo = "" if line.todo is None else f"\n{line.todo}"
-    return Text.assemble((line.name, "bold"), f": {line.text}{todo}")
+    return Text.assemble((line.name, "bold"), f": {line.said}{todo}")
 
 
 @excel.command()

@@ -476,13 +476,13 @@ class Line:
     Attributes:
         name: what was checked.
         mark: whether it works; `not set up` is not an error: that adapter is not used here.
-        text: what was found; never a key.
+        said: what was found; never a key.
         todo: what to do; `None` for nothing.
     """
 
     name: str
     mark: CheckMark
-    text: str
+    said: str
     todo: str | None = None
 
 

@@ -407,7 +407,7 @@ def test_a_stored_certificate_that_expired_is_said_and_made_again(folder, comput
         assert known(folder)["url"].startswith("https:")
     assert words()
     line = {line.name: line for line in check()}["Certificate"]
-    assert (line.mark, str(folder / "svc-cert.pem") in line.text) == ("ok", True)
+    assert (line.mark, str(folder / "svc-cert.pem") in line.said) == ("ok", True)
 
 
 @posix

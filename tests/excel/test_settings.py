@@ -394,9 +394,9 @@ def test_a_machine_on_which_nothing_was_set_up_is_all_right():
     lines = checked()
     assert [*lines] == ["Packages", "Service", "Response", "Certificate", "Server"]
     assert {line.mark for line in lines.values()} == {"ok", "not set up"}
-    assert sys.executable in lines["Packages"].text
-    assert "embedded service" in lines["Service"].text
-    assert "rate book of edition 20" in lines["Response"].text
+    assert sys.executable in lines["Packages"].said
+    assert "embedded service" in lines["Service"].said
+    assert "rate book of edition 20" in lines["Response"].said
 
 
 @pytest.mark.parametrize(
@@ -417,19 +417,19 @@ def test_another_python_in_the_configuration_of_xlwings_is_wrong(conf, content, 
 @posix
 def test_missing_packages_are_named_with_what_to_do(monkeypatch):
     monkeypatch.setattr(operating_system, "NAME", "win32")
-    assert "pywintypes is missing" in checked()["Packages"].text
+    assert "pywintypes is missing" in checked()["Packages"].said
     monkeypatch.setattr(setup, "_PACKAGES", ("xlwings", "absent_package"))
     line = checked()["Packages"]
     assert line.mark == "wrong"
-    assert "absent_package is missing" in line.text
-    assert "[excel]" in line.text
+    assert "absent_package is missing" in line.said
+    assert "[excel]" in line.said
 
 
 def test_another_xlwings_than_that_of_the_workbook_is_named(monkeypatch):
     monkeypatch.setattr(setup.metadata, "version", lambda _: "0.36.0")
     line = checked()["Packages"]
     assert line.mark == "wrong"
-    assert {"0.36.0", XLWINGS} <= set(line.text.replace(";", "").split())
+    assert {"0.36.0", XLWINGS} <= set(line.said.replace(";", "").split())
     assert line.todo.endswith(f"xlwings=={XLWINGS}")
 
 
@@ -452,7 +452,7 @@ def test_the_response_of_the_service_is_checked_without_a_lookup(
     lines = checked()
     assert lines["Service"].mark == "ok"
     assert lines["Response"].mark == mark
-    assert reason in lines["Response"].text
+    assert reason in lines["Response"].said
     assert bool(lines["Response"].todo) == (mark == "wrong")
     assert KEY not in repr(lines)
     assert all("/v1/tax/" not in one.target for one in faults.seen)
@@ -488,7 +488,7 @@ def running(url, token="token"):  # noqa: S107 - of a test
 def test_the_server_that_runs_is_named_and_its_token_goes_nowhere(faults):
     with running(faults.base_url) as line:
         assert line.mark == "ok"
-        assert str(os.getpid()) in line.text
+        assert str(os.getpid()) in line.said
         assert "--https" in line.todo  # Calc takes http, Excel does not
         assert "token" not in repr(line)
     assert server_line().mark == "not set up"  # after a crash
