@@ -99,6 +99,7 @@ def check_book(
 
 
 def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date) -> None:
+    """Print how known rates compare with the book: counts, then rows that differ or have none."""
     total = found["total"]
     checked = f"{_count(total['rows'], 'row')} checked; those without a date as of {day}"
     print_text(console, (f"{name}: ", "bold"), checked)
@@ -173,6 +174,7 @@ def show_coverage(
 
 
 def _show_coverage(console: Console, found: Mapping[str, Any]) -> None:
+    """Print what the book covers: each state, the sources, the tiers, and what is missing."""
     book, states = found["book"], found["states"]
     print_text(
         console,
@@ -318,6 +320,7 @@ class _Bar(NoProgress):
 
 
 def _show_import(console: Console, one: Any) -> None:  # noqa: ANN401 - the service's own class
+    """Print what the import of one file changed, and what it left out or settled."""
     edition = one.edition
     print_text(console)
     was = _was(one)
@@ -342,6 +345,7 @@ def _was(one: Any) -> str:  # noqa: ANN401 - as above
 
 
 def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as above
+    """Print the jurisdictions and rates that an import changed; of many rates the first ones."""
     for names, what in ((found.added, "added"), (found.removed, "removed")):
         if names:
             print_text(

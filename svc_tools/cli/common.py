@@ -207,6 +207,7 @@ def _are_several(error: Exception, options: Mapping[str, str]) -> bool:
 
 
 def _explained(error: Exception, options: Mapping[str, str]) -> str:
+    """The message of an error, with the option or variable that corrects it where one does."""
     from svc_tools.tables.csv_files import FileError  # noqa: PLC0415 - few commands read files
     from svc_tools.tables.roles import ColumnError  # noqa: PLC0415 - as above
 

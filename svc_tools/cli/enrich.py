@@ -258,6 +258,7 @@ def _survey(job: FileJob, run: Run) -> None:
 
 
 def _show_plan(plan: Plan, *, as_json: bool) -> None:
+    """Print what a run would look up: as text with tables, or as one JSON object."""
     if not as_json:
         show(Console(highlight=False), *plan.parts())
         return
@@ -338,6 +339,7 @@ def _show_run(console: Console, run: FileRun) -> None:
 
 
 def _next_steps(run: FileRun) -> list[str]:
+    """What the user can do after a run, as sentences; checks for an earlier partial file."""
     totals, steps = run.totals, []
     if run.interrupted and run.written is None:
         left = run.places - run.cached - run.asked

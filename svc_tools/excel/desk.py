@@ -342,6 +342,11 @@ class Desk:
     def _outcomes(
         self, session: _Session, wanted: dict[Place, None], since: datetime
     ) -> dict[Place, Outcome]:
+        """The outcome of each place: stored, from a burst in flight, or from one new burst.
+
+        May send requests, and wait for those of other threads. `session` lists its burst while it
+        runs; then it stores the outcomes, and an outage.
+        """
         now = self._clock()
         if since > now + CLOCK_SKEW:
             since = _EVER  # the clock was set back: each recalculation would be billed

@@ -396,6 +396,7 @@ class Contents(Book):
         names: Dict[str, str] | None = None,
         tables: Iterable[Dict[str, Any]] = (),
     ) -> None:
+        """Index the sheets, defined names and tables by name; the arguments are not changed."""
         self.shown = True
         self._blocks: Dict[str, List[Dict[str, Any]]] = {}
         for one in sheets:

@@ -163,6 +163,11 @@ def _started(
 
 
 def _parse(desk: Desk, call: FunctionCall) -> _Formula:
+    """Check the arguments of a call, fill in those left out, and run the function's own generator.
+
+    Raises:
+        BadValueError: no such function, too many arguments, or a required one is left out.
+    """
     compute = COMPUTED.get(call.name)
     if compute is None:
         raise BadValueError(f"There is no function {call.name[:40]}.")
@@ -244,6 +249,10 @@ def _query_of(call: FunctionCall, row: Mapping[str, GivenCell]) -> CellQuery:
 # typed: TRUE, 1 and 1.0 are equal, but not the same
 @lru_cache(maxsize=65_536, typed=True)
 def _cached_query(*given: GivenCell) -> PlaceQuery | Outcome | None:
+    """The query of a row's cells, or the outcome that refuses them; `None` where no place is given.
+
+    The last two are the day, and whether only an address in one line is accepted.
+    """
     *cells, as_of, by_address = given
     if all(map(is_empty, cells[1:-1])):
         return None

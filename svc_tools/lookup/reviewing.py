@@ -170,7 +170,7 @@ def remarks(
     own = [code for code in codes if code not in found.warnings or code == NO_SUM]
     reasons = [_reason(code, found) for code in own if not Status.of(code).partial]
     replaced = {REPLACES.get(code) for code in own}
-    rest = [sentence(one) for one in warnings if code_of(one) not in replaced]
+    rest = [sentence(warning) for warning in warnings if code_of(warning) not in replaced]
     return tuple(dict.fromkeys((*reasons, *rest)))
 
 

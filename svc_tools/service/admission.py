@@ -186,7 +186,7 @@ _LOCAL_ONLY = {
 def _check_local(hosts: tuple[bytes, ...], origins: tuple[bytes, ...]) -> None:
     """Refuse what a page of another site could have sent through a browser on this machine."""
     refused = _LOCAL.refuses(
-        [one.decode("latin-1") for one in hosts], [one.decode("latin-1") for one in origins]
+        [host.decode("latin-1") for host in hosts], [origin.decode("latin-1") for origin in origins]
     )
     if refused:
         raise Problem(
@@ -313,6 +313,14 @@ class Admission:
         return None if grant.free else await self._admit_limited(scope, grant)
 
     async def _admit_limited(self, scope: Scope, grant: Grant) -> Ticket | None:
+        """Check the account and the features of a request, then count it against rate and quota.
+
+        The count changes the key's bucket and, for a lookup, the database. `None` where nothing
+        limits the key.
+
+        Raises:
+            Problem: 402, 403 or 429.
+        """
         if grant.past_due:
             raise Problem(
                 402,
@@ -342,6 +350,7 @@ class Admission:
         return await self._count_lookup(grant.key_id, terms.monthly_quota, headers)
 
     def _take_token(self, key_id: str, rate: RequestRate, headers: _Headers) -> None:
+        """Take a token of the key's bucket, and add its state to `headers`; 429 if none is left."""
         now = int(self._ticks() * SECOND)
         bucket = self._buckets.get(key_id)
         if bucket is None:
@@ -363,6 +372,10 @@ class Admission:
             )
 
     async def _count_lookup(self, key_id: str, quota: int, headers: _Headers) -> Ticket:
+        """Count a lookup in the key's quota of the month, and add its state to `headers`.
+
+        It is counted in the database; the ticket can take it back. Raises 429 where none is left.
+        """
         month = month_of(self._now())
         left = await self._count(self._limits.count_lookup, key_id, quota, month.name)
         headers += [

@@ -144,6 +144,7 @@ class Database:
     """
 
     def __init__(self, target: Path | str | SecretStr) -> None:
+        """Open the database; file and tables are created where they are missing."""
         if isinstance(target, SecretStr):
             target = target.get_secret_value()
         if isinstance(target, str) and is_address(target):

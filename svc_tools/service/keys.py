@@ -278,6 +278,7 @@ class KeyRing:
         now: Callable[[], float] = time.monotonic,
         today: Callable[[], float] = time.time,
     ) -> None:
+        """Accept the run's own key, if it has one, without a limit; the store is not read yet."""
         self.store = store
         self._now = now
         self._today = today
@@ -332,7 +333,7 @@ class KeyRing:
                 self._refused.pop(digest, None)
             where.pop(digest, None)  # a key that is used moves to the end, so it is dropped last
             while len(where) >= most:
-                oldest = next(other for other, one in where.items() if one.until != inf)
+                oldest = next(other for other, entry in where.items() if entry.until != inf)
                 del where[oldest]
             where[digest] = known
 

@@ -178,6 +178,11 @@ class _Rows:
     """
 
     def __init__(self, workbook: Workbook) -> None:
+        """Read the rows of the sheet and their marks, once; no cell is changed.
+
+        Raises:
+            ValueError: no sheet has the headings under their name.
+        """
         self.workbook = workbook
         found = workbook.named(NEXUS_HEADINGS)
         if found is None or tuple(map(shown_text, found[0].values(found[1])[0])) != NEXUS_COLUMNS:

@@ -281,6 +281,7 @@ def write_sheets(
 def _write_page(
     page: _Page, sheet: Sheet, host: Host, values: Mapping[str, Value], formats: Mapping[str, Any]
 ) -> None:
+    """Write a sheet to its worksheet: sizes, tables, cells, rules, colors and print settings."""
     for column, width in enumerate(sheet.widths):
         page.set_column(column, column, width)
     for row, height in sheet.heights.items():

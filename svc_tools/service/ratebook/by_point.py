@@ -127,6 +127,7 @@ def _base(
 
 
 def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -> NotResolved:
+    """The refusal of a point outside the state, with where it lies or how it may be meant."""
     detail: dict[str, object] = {"lat": lat, "lng": lng, "state": state}
     if not hits or hits[0].degrees > 0:
         hint = _hint(book, state, lat, lng, detail)

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 _READERS: Mapping[FileForm, Callable[[str, Recognised, Book], ReadRateFile]] = {
     "sst_rates": read_sst_rates,
-    **{one.form: one.read for one in STATE_FILES},
+    **{state_file.form: state_file.read for state_file in STATE_FILES},
 }
 
 _ENOUGH_PLACES = 20
@@ -123,11 +123,11 @@ def import_files(
     shipped = load_book()
     fips = {row.fips: state for state, row in shipped.states.items()}
     found = [recognise(path, fips, edition=edition) for path in dict.fromkeys(paths)]
-    found.sort(key=lambda one: one.kind == "boundary")  # stable: the rest as given
+    found.sort(key=lambda file: file.kind == "boundary")  # stable: the rest as given
     with closing(open_own_book(own, write=True)) as connection, failures_named(own):
-        for one in found:
+        for file in found:
             how = _How(today, force, fewer, progress)
-            imported = _import(connection, own, one, shipped, how)
+            imported = _import(connection, own, file, shipped, how)
             if not imported.repeated:
                 _store_left_out(connection, imported)
             yield imported
@@ -145,7 +145,14 @@ class _How(NamedTuple):
 def _import(
     connection: sqlite3.Connection, own: Path, found: Recognised, shipped: Book, how: _How
 ) -> Imported:
-    present = {(one.state, one.kind): one for one in editions(connection)}
+    """Import one official file into the own book, in place of the edition that it has of its kind.
+
+    Nothing is written before the new rates were laid over the shipped book.
+
+    Raises:
+        FileRefused: it is older, cannot be used, or has far fewer places than before.
+    """
+    present = {(edition.state, edition.kind): edition for edition in editions(connection)}
     former = present.get((found.state, found.kind))
     texts = own_tables(connection, former.id) if former and former.kind == "rates" else {}
     was = _with(shipped, own, former, texts)
@@ -305,10 +312,10 @@ def _shipped_edition(shipped: Book, state: str, kind: ImportKind) -> str | None:
         if key != state
         for row in rows
     ]
-    official = [one for one in found if one.trust in _OFFICIAL]
+    official = [source for source in found if source.trust in _OFFICIAL]
     if len(official) * 2 < len(found):
         return None
-    quarters = {named_quarter(one.edition) for one in official}
+    quarters = {named_quarter(source.edition) for source in official}
     return max((quarter for quarter in quarters if quarter), default=None)
 
 
@@ -319,6 +326,7 @@ def _import_boundary(
     editions_: tuple[Edition, Edition | None],
     how: _How,
 ) -> Imported:
+    """Import a boundary file into the own book, with findings on what has no exact rate."""
     new, former = editions_
     result = import_boundary(
         connection,
@@ -328,7 +336,7 @@ def _import_boundary(
         how.progress,
         least=former.rows // 2 if former and not how.fewer else 0,
     )
-    imported = next(one for one in editions(connection) if one.id == result.edition_id)
+    imported = next(edition for edition in editions(connection) if edition.id == result.edition_id)
     name = found.path.name
     findings = [Finding("note", name, found.state, note) for note in result.notes]
     if result.unsure_records:
