@@ -123,6 +123,13 @@ class FileChoice:
     def __init__(
         self, session: Session, opened: Callable[[], object], failed: Callable[[Exception], object]
     ) -> None:
+        """Build the fields for a file and its options; no file is read yet.
+
+        Args:
+            session: where uploads are stored.
+            opened: called when a file was chosen, or is to be read again.
+            failed: called with the error of an upload.
+        """
         self._opened, self._failed = opened, failed
         self.current: Path | None = None
         self.uploaded = False
@@ -238,6 +245,12 @@ class ColumnsForm:
     """Map the columns of a file, and answer what they leave open."""
 
     def __init__(self, changed: Callable[[], object], answered: Callable[[], object]) -> None:
+        """Build the menus and fields, empty and without a file.
+
+        Args:
+            changed: called after each change by the user.
+            answered: called once all open questions of a file are answered.
+        """
         self._changed = changed
         self._columns: tuple[str, ...] = ()
         self._found: set[str] = set()
@@ -530,6 +543,7 @@ class ColumnsForm:
             self._changed()
 
     def _show_extras(self) -> None:
+        """Show only the fields that apply to what is chosen now."""
         self.questions.set_shown(shown=self._asks())
         state, dated = self.roles["state"].value, self.roles["as_of"].value
         column = dated is not None and dated[0] == "column"

@@ -141,6 +141,7 @@ class FileResult:
     """Show a run."""
 
     def __init__(self, session: Session, workbook: Callable[[], object]) -> None:
+        """Build the view, hidden until a run ends; `workbook` is called by its button."""
         self._session = session
         self._run: FileRun | None = None
         self._columns: Sequence[str] = ()
@@ -232,6 +233,7 @@ class FileResult:
         self.workbook.show(path, url=self._url(path))
 
     def _offer_reasons(self, run: FileRun) -> None:
+        """Fill the menu and the table of reasons, by dollars; then read the first rows."""
         totals = run.totals
         groups = totals.review.groups()
         set_visible(self._review, bool(groups))
@@ -301,6 +303,7 @@ class FileResult:
         self._session.background.start(work, done=done, failed=failed)
 
     def _draw(self, page: Sequence[ReviewRow], more: bool) -> None:  # noqa: FBT001 - by its name
+        """Show a page of rows to review, and enable the buttons that lead to others."""
         last = self._start + len(page)
         self.before.disabled, self.after.disabled = self._start == 0, not more
         set_visible(self._pages, more or self._start > 0)
@@ -394,6 +397,7 @@ def _statuses(run: FileRun) -> str:
 
 
 def _money(run: FileRun) -> str:
+    """The sums of a run that computed tax, as an HTML table; empty where it computed none."""
     totals = run.totals
     if totals.taxed is None:
         return ""

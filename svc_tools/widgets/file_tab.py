@@ -83,6 +83,7 @@ class FileTab:
     """Enrich a file."""
 
     def __init__(self, session: Session) -> None:
+        """Build the tab and connect its buttons; its parts stay hidden until a file is open."""
         self.session = session
         self.choice = FileChoice(session, self._open, self._failed)
         self.columns = ColumnsForm(self._changed, self._answered)
@@ -228,6 +229,10 @@ class FileTab:
         self.code.show(_code_of(self.session.code, work), _command_of(self.session, work))
 
     def _planned(self, planned: tuple[FileJob, Plan] | None, *, go_on: bool) -> None:
+        """Show a plan that was made; with `go_on`, look up at once where that is cheap enough.
+
+        A plan for a service that is no longer used is dropped.
+        """
         client = self._planned_for
         if planned is None:
             self.message.show_note("Stopped; nothing was looked up.")
@@ -251,6 +256,10 @@ class FileTab:
         )
 
     def _look_up(self, job: FileJob, client: Svc, answered: Terms | None = None) -> None:
+        """Run the job in the background: look up the places, or go on with the given answers.
+
+        Writes the result to a free path; `_ran` gets what the run returns.
+        """
         stop = threading.Event()
         self.result.hide()
 
@@ -269,6 +278,7 @@ class FileTab:
         self._start(words, work, self._ran, stop, waits=True)
 
     def _ran(self, ran: tuple[FileRun, Plan]) -> None:
+        """Show how a run ended: its result, what it left open, and what can be done now."""
         run, plan = ran
         self._asked = None
         if self._job is None:

@@ -167,6 +167,15 @@ class ChangeSection(Section):
         preview: w.Button,
         kind: Literal["primary", "danger"] = "danger",
     ) -> None:
+        """Build the parts that every change has; a subclass arranges them with its own.
+
+        Args:
+            session: the session.
+            cleanup: the state of the tab.
+            title: the heading of the section.
+            preview: the button that previews the change.
+            kind: the look of the button that confirms.
+        """
         super().__init__(session, cleanup, title)
         self._change: PreviewedChange | None = None
         self._version = 0
@@ -220,6 +229,7 @@ class ChangeSection(Section):
         self.confirm.request(confirmation, label)
 
     def _confirmed(self, typed: str) -> None:
+        """Send the previewed change in the background, and list the register again after it."""
         change = self._change
         if change is None or self.busy:
             return
@@ -316,6 +326,7 @@ class ApplySection(ChangeSection):
         )
 
     def _previewed(self, plan: Plan, client: Svc, dry: Receipt) -> None:
+        """Show the requests of a plan, and offer to send them, or to settle unknown results."""
         self.preview.value = _preview_html(plan, dry)
         self.code.show(_code(dry_run=True) + "\n" + _code(dry_run=False))
 
@@ -450,6 +461,7 @@ class WholeStateSection(ChangeSection):
         )
 
     def _previewed(self, state: str, client: Svc, dry: Receipt, listed: Register | None) -> None:
+        """Show what one request would remove in a state, and offer it for confirmation."""
         what = "<p>This service does not list its records: it is unknown which will go.</p>"
         if listed is not None:
             records = (one for one in listed.records if one.state == state)
@@ -505,6 +517,7 @@ class ReceiptSection(ChangeSection):
     def __init__(
         self, session: Session, cleanup: Cleanup, open_plan: Callable[[str], object]
     ) -> None:
+        """Build the section; `open_plan` is called with the path of the receipt's plan."""
         super().__init__(
             session,
             cleanup,
@@ -562,6 +575,7 @@ class ReceiptSection(ChangeSection):
             )
 
     def _previewed(self, receipt: Receipt, client: Svc, dry: Receipt) -> None:
+        """Show what the undo of a receipt would send, and offer it for confirmation."""
         planned = [item.state for item in dry.items if item.status == "planned"]
         requests = dry.requests
         notes = paragraphs(dry.notes, filter(None, [dry.undo_note]))

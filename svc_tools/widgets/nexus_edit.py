@@ -56,6 +56,7 @@ class EditSection(ChangeSection):
     """
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
+        """Build the list of records and the form for one, empty: to add a registration."""
         preview = button("Preview the request")
         super().__init__(session, cleanup, "", preview=preview, kind="primary")
         self.record: Registration | None = None
@@ -186,6 +187,14 @@ class EditSection(ChangeSection):
         change: Callable[..., Receipt],
         call: tuple[str, dict[str, Any]],
     ) -> None:
+        """Show the request and what it would change, and offer it, unless the list is out of date.
+
+        Args:
+            client: the client that the preview used.
+            dry: the receipt of the dry run.
+            change: sends the change when it is called with `dry_run=False`.
+            call: the name and the arguments of the call, for the code that is shown.
+        """
         if self.record is not None and _is_outdated(self.record, dry):
             self.message.show_note(
                 "The service has another record by now than is shown here: list the records again,"

@@ -76,6 +76,7 @@ class ExposureSection(Section):
     """Reads sales from a file and shows each state's standing against its threshold."""
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
+        """Build the form for sales files and the empty result; no file is read yet."""
         super().__init__(session, cleanup, "2. Sales and exposure")
         self._sent: dict[str, Any] = {}
         self.file = Form(
@@ -252,6 +253,7 @@ class ExposureSection(Section):
         computed: tuple[pd.DataFrame, Thresholds | None] | ColumnError,
         paths: list[Path],
     ) -> None:
+        """Store an exposure in the state of the tab and show it; or ask what the files leave open."""
         if isinstance(computed, ColumnAmbiguous):
             self._ask(computed.questions, paths)
             return

@@ -51,6 +51,7 @@ class PlanSection(Section):
     """
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
+        """Build the section without a plan: its buttons, files, filters and table."""
         super().__init__(session, cleanup, "3. The plan")
         self._page = 0
         self._shown: list[PlanRow] = []
@@ -140,6 +141,7 @@ class PlanSection(Section):
         other = listed if register is not listed else None
 
         def work() -> tuple[Plan, Abilities | None]:
+            """Make the plan, and find what the service can do; changes no widget."""
             whose = None if client is None else config.account_of(client)
             able = None
             if client is not None:
@@ -274,6 +276,7 @@ class PlanSection(Section):
             self.message.show_trouble(error)
 
     def _tick(self, row: PlanRow, action: str) -> None:
+        """Tick or untick a row as its menu was set; store the plan and say what the tick means."""
         plan = self.cleanup.plan
         if plan is None:
             return
@@ -314,6 +317,7 @@ class PlanSection(Section):
         self.show()
 
     def _show_code(self) -> None:
+        """Show the calls that make this plan with these ticks."""
         plan = self.cleanup.plan
         made = as_code(
             "nexus.make_plan",
@@ -388,6 +392,7 @@ class Filter:
         return [row for row in plan.rows if self._matches(row)]
 
     def _matches(self, row: PlanRow) -> bool:
+        """Whether a row has the chosen decision, state and type, and all words that were typed."""
         words = self.text.casefold().split()
         text = " ".join(
             str(part)

@@ -107,6 +107,7 @@ class Section:
     """
 
     def __init__(self, session: Session, cleanup: Cleanup, title: str) -> None:
+        """Build the parts that every section has: message, cancel button and an empty view."""
         self.session = session
         self.cleanup = cleanup
         self.message = MessageArea()

@@ -58,6 +58,7 @@ class NexusTab:
     """Clean up nexus registrations, with a receipt, and with an undo where the service can add."""
 
     def __init__(self, session: Session) -> None:
+        """Build the sections of the tab, which share one state; nothing is requested yet."""
         self.session = session
         self.cleanup = Cleanup()
         self.edit = EditSection(session, self.cleanup)
@@ -122,6 +123,7 @@ class RegisterSection(Section):
     """Lists the account's records, reads the user's register, and shows where the two differ."""
 
     def __init__(self, session: Session, cleanup: Cleanup, rows: w.Widget) -> None:
+        """Build the section; `rows` are the listed records with their buttons."""
         super().__init__(session, cleanup, "1. The register")
         self.list_button = button("List from the service", kind="primary")
         self.file = Form(
@@ -261,6 +263,7 @@ def _records(register: Register, *, mine: bool) -> str:
 
 
 def _differences(mine: Register, listed: Register) -> str:
+    """The differences between the user's register and the service's list, as an HTML table."""
     found = nexus.differences(mine, listed)
     if found.empty:
         return "<p>Your register and the service's list hold the same records.</p>"
