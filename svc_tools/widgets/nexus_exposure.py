@@ -253,7 +253,7 @@ class ExposureSection(Section):
         computed: tuple[pd.DataFrame, Thresholds | None] | ColumnError,
         paths: list[Path],
     ) -> None:
-        """Store an exposure in the state of the tab and show it; or ask what the files leave open."""
+        """Store an exposure in the tab's state and show it, or ask what the files leave open."""
         if isinstance(computed, ColumnAmbiguous):
             self._ask(computed.questions, paths)
             return
