@@ -166,7 +166,7 @@ def list_keys(
     if not described:
         typer.echo("There is no key yet; make one with `svc-tools keys create`.")
         return
-    rows = [(*_facts(one), _remarks(one)) for one in described]
+    rows = [(*_facts(key), _remarks(key)) for key in described]
     print_table(Console(highlight=False), _COLUMNS, rows)
 
 
@@ -312,15 +312,15 @@ def _terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type s
     )
 
 
-def _facts(one: dict[str, Any]) -> tuple[str, ...]:
-    rate, quota = one["rate_per_minute"], one["monthly_quota"]
+def _facts(key: dict[str, Any]) -> tuple[str, ...]:
+    rate, quota = key["rate_per_minute"], key["monthly_quota"]
     return (
-        one["id"],
-        one["plan"],
+        key["id"],
+        key["plan"],
         "any" if rate is None else f"{rate:,}/min",
-        "no quota" if quota is None else f"{one['used']:,} of {quota:,}",
-        _feature_text(one["features"]),
-        one["status"].replace("_", " "),
+        "no quota" if quota is None else f"{key['used']:,} of {quota:,}",
+        _feature_text(key["features"]),
+        key["status"].replace("_", " "),
     )
 
 
@@ -333,12 +333,12 @@ def _feature_text(features: list[str]) -> str:
     )
 
 
-def _remarks(one: dict[str, Any]) -> str:
+def _remarks(key: dict[str, Any]) -> str:
     """Account, name and end of a key, where it has them."""
-    until = one["expires_at"] or ""
+    until = key["expires_at"] or ""
     parts = (
-        "" if one["account"] == "local" else one["account"],
-        one["name"] or "",
+        "" if key["account"] == "local" else key["account"],
+        key["name"] or "",
         until and f"valid until {until[:16].replace('T', ' ')} UTC",
     )
     return printable(", ".join(part for part in parts if part))

@@ -321,8 +321,12 @@ class ColumnsForm:
     def show(self, view: FileView) -> None:
         """Offer the columns of a file, and choose those that are clear."""
         self._filling = True
-        asked = {one.argument: one for one in view.questions if one.argument in self.roles}
-        menus = [one for one in view.questions if one.argument not in self.roles]
+        asked = {
+            question.argument: question
+            for question in view.questions
+            if question.argument in self.roles
+        }
+        menus = [question for question in view.questions if question.argument not in self.roles]
         sums = dict(view.sums)
         if menus and not {"amount"} & (view.found.keys() | view.unclear.keys() | sums.keys()):
             sums["amount"] = _BY_ANSWERS
@@ -424,17 +428,17 @@ class ColumnsForm:
     def ask(self, questions: Sequence[Question]) -> None:
         """Ask what was found to be open: in the field of a column, or in a menu of its own."""
         self._filling = True
-        menus = [one for one in questions if one.argument not in self.roles]
+        menus = [question for question in questions if question.argument not in self.roles]
         try:
-            for one in questions:
-                if one.argument in self.roles:
-                    widget = self.roles[one.argument]
+            for question in questions:
+                if question.argument in self.roles:
+                    widget = self.roles[question.argument]
                     if widget.options[0][1] != _CHOOSE:
                         widget.options = [("Choose…", _CHOOSE), *widget.options]
                     widget.value = _CHOOSE
-                    self._shown.pop(one.argument, None)
-                    self._explain(one.argument, one)
-                    self._asked.append(one.argument)
+                    self._shown.pop(question.argument, None)
+                    self._explain(question.argument, question)
+                    self._asked.append(question.argument)
             if menus:
                 if not self._asks():  # those before were about another amount
                     self.questions.clear()
@@ -445,7 +449,9 @@ class ColumnsForm:
         self.question.value = ""
         self._place()
         self._show_extras()
-        first = next((one.argument for one in questions if one.argument in self.roles), None)
+        first = next(
+            (question.argument for question in questions if question.argument in self.roles), None
+        )
         if menus:
             self.questions.focus()
         elif first is not None:
@@ -479,7 +485,7 @@ class ColumnsForm:
         if role is not None and role not in self._boxes:
             self.questions.mark("Choose an answer.")
         for name, box in self._boxes.items():
-            widget, *others = (one for one in box.children if one is not self._error)
+            widget, *others = (child for child in box.children if child is not self._error)
             widget.remove_class("svc-invalid")
             if name == role:
                 if role in self._below:
@@ -598,7 +604,7 @@ def _export(view: FileView) -> str:
 
 def _decided(decided: Sequence[str], unused: Sequence[str], *, waits: bool) -> str:
     """What the file shows of its amounts, and, to be opened, what it does not use."""
-    sentences = [_sentence(capital(one)) for one in (*decided, *([_BY_RATES] if waits else []))]
+    sentences = [_sentence(capital(text)) for text in (*decided, *([_BY_RATES] if waits else []))]
     return (f"<p>{escape(' '.join(sentences))}</p>" if sentences else "") + unused_html(unused)
 
 
@@ -610,7 +616,7 @@ def unused_html(sentences: Sequence[str]) -> str:
     """Which columns are not used and why: a line that opens."""
     if not sentences:
         return ""
-    each = "".join(f"<li>{escape(_sentence(capital(one)))}</li>" for one in sentences)
+    each = "".join(f"<li>{escape(_sentence(capital(text)))}</li>" for text in sentences)
     what = counted(len(sentences), "column")
     summary = f"{capital(what)} of amounts or statuses not used"
     return f'<details class="svc-unused"><summary>{summary}</summary><ul>{each}</ul></details>'

@@ -498,7 +498,9 @@ def _result_of(source: Path, folder: Path) -> Path:
 
 def _free(path: Path) -> Path:
     """This path, or one with a number where the file exists."""
-    return next(one for one in free_name(path.parent, path.name) if not one.exists())
+    return next(
+        candidate for candidate in free_name(path.parent, path.name) if not candidate.exists()
+    )
 
 
 def _given(terms: Terms, *groups: str) -> dict[str, object]:
@@ -511,7 +513,7 @@ def _given(terms: Terms, *groups: str) -> dict[str, object]:
 
 def _changed(options: LookupOptions | FileOptions) -> dict[str, object]:
     """Those options that are not left as they are."""
-    given = {one.name: (getattr(options, one.name), one.default) for one in fields(options)}
+    given = {entry.name: (getattr(options, entry.name), entry.default) for entry in fields(options)}
     return {name: value for name, (value, default) in given.items() if value != default}
 
 
@@ -564,7 +566,7 @@ def _words(flag: str, form: WrittenAs, value: object) -> list[str]:
     else:
         each = [*map(str, value)] if isinstance(value, list | tuple) else [str(value)]
     each = [",".join(each)] if form == "names" else each
-    words = ([f"{flag}={one}"] if one.startswith("-") else [flag, one] for one in each)
+    words = ([f"{flag}={text}"] if text.startswith("-") else [flag, text] for text in each)
     return [word for some in words for word in some]
 
 
@@ -579,7 +581,7 @@ def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
         if not temporary:
             return _done(run)
         return f"{_done(run)} Download the result: it is deleted when the panel's kernel ends."
-    left = run.totals.rows_where(lambda one: one.left)
+    left = run.totals.rows_where(lambda status: status.left)
     file = "No file was written."
     if run.written is not None:
         open_rows = f"; {counted(left, 'row')} are still to be looked up" if left else ""
@@ -600,7 +602,7 @@ def _done(run: FileRun) -> str:
         rows = "row of which tax is due" if totals.not_due_open else "row"
         rated = f"Every {rows} has a whole rate"
         return f"{rated}." if totals.taxed is None else f"{rated} and its tax."
-    failed = totals.rows_where(lambda one: one.failed)
+    failed = totals.rows_where(lambda status: status.failed)
     button = _RATES if totals.taxed is None else _TAX
     again = f" “{button}” looks up again only what failed: {counted(failed, 'row')}."
     listed = f"{counted(totals.review.rows, 'row')} of {totals.rows:,} to review"

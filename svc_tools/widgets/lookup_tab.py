@@ -503,15 +503,15 @@ class History(anywidget.AnyWidget):
             {
                 "number": number,
                 "cells": [
-                    one.what,
-                    one.day,
-                    one.rate,
-                    one.tax,
-                    one.status.replace("_", " "),
-                    f"{one.at.astimezone():%H:%M:%S}",
+                    lookup.what,
+                    lookup.day,
+                    lookup.rate,
+                    lookup.tax,
+                    lookup.status.replace("_", " "),
+                    f"{lookup.at.astimezone():%H:%M:%S}",
                 ],
             }
-            for number, one in sorted(self.past.items(), reverse=True)
+            for number, lookup in sorted(self.past.items(), reverse=True)
         ]
 
     def show(self, number: int) -> None:

@@ -391,8 +391,8 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
 
 def requests_html(requests: Sequence[PlannedRequest]) -> str:
     """The requests as they are sent, their body if any, and their purpose."""
-    with_body = any(one.body is not None for one in requests)
-    with_count = any(one.expected is not None for one in requests)
+    with_body = any(request.body is not None for request in requests)
+    with_count = any(request.expected is not None for request in requests)
     heads: list[Head] = [
         "Request",
         *[prose("Body")] * with_body,
@@ -400,13 +400,15 @@ def requests_html(requests: Sequence[PlannedRequest]) -> str:
         prose("Purpose"),
     ]
     rows = []
-    for one in requests:
-        row: list[object] = [one.line]
+    for request in requests:
+        row: list[object] = [request.line]
         if with_body:
-            row.append(NOTHING if one.body is None else json.dumps(one.body, ensure_ascii=False))
+            row.append(
+                NOTHING if request.body is None else json.dumps(request.body, ensure_ascii=False)
+            )
         if with_count:
-            row.append(NOTHING if one.expected is None else one.expected)
-        rows.append([*row, one.purpose])
+            row.append(NOTHING if request.expected is None else request.expected)
+        rows.append([*row, request.purpose])
     return titled_table_html(heads, rows, "The requests, as they are sent")
 
 
@@ -464,7 +466,7 @@ class WholeStateSection(ChangeSection):
         """Show what one request would remove in a state, and offer it for confirmation."""
         what = "<p>This service does not list its records: it is unknown which will go.</p>"
         if listed is not None:
-            records = (one for one in listed.records if one.state == state)
+            records = (record for record in listed.records if record.state == state)
             what = records_html(records, "What will be removed, with one request")
         self.preview.value = (
             f"{what}<p>The request: <code>DELETE /v1/portability/nexus/{escape(state)}</code>,"

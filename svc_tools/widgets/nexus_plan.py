@@ -82,7 +82,7 @@ class PlanSection(Section):
         )
         self.state = w.Dropdown(options=_EVERY, description="State")
         self.nexus_type = w.Dropdown(
-            options=[*_EVERY, *((one, one) for one in nexus.NEXUS_TYPES)], description="Type"
+            options=[*_EVERY, *((name, name) for name in nexus.NEXUS_TYPES)], description="Type"
         )
         self.text = w.Text(placeholder="words of a reason, note or address", description="Search")
         self.rows = PlanRows(self._tick)
@@ -94,7 +94,7 @@ class PlanSection(Section):
         self.download = DownloadButton("Download the plan")
         self.code = CodeView()
         self._connect()
-        filters = w.HBox([field(one) for one in self._filters])
+        filters = w.HBox([field(widget) for widget in self._filters])
         filters.add_class("svc-filters")
         self.text.continuous_update = True  # rows follow the letters
         self._body = w.VBox(
@@ -123,8 +123,8 @@ class PlanSection(Section):
 
     def _connect(self) -> None:
         self.make_button.on_click(lambda _: self.make())
-        for one in self._filters:
-            one.observe(lambda _: self._turn(-self._page), "value")
+        for widget in self._filters:
+            widget.observe(lambda _: self._turn(-self._page), "value")
         self.back_button.on_click(lambda _: self._turn(-1))
         self.next_button.on_click(lambda _: self._turn(1))
         self.tick_button.on_click(lambda _: self.tick_candidates())
@@ -222,8 +222,8 @@ class PlanSection(Section):
             else "No row fits the filter."
         )
         self.back_button.disabled, self.next_button.disabled = first == 0, last >= len(self._shown)
-        for one in (self.back_button, self.next_button):
-            set_visible(one, len(self._shown) > PAGE)
+        for widget in (self.back_button, self.next_button):
+            set_visible(widget, len(self._shown) > PAGE)
 
     def register_changed(self) -> None:
         """Keep a plan of the former register, with its ticks, and report that it is outdated."""
@@ -281,7 +281,7 @@ class PlanSection(Section):
         if plan is None:
             return
         plan = plan.untick(row.key)
-        same = sum(one.key == row.key for one in plan.rows)
+        same = sum(other.key == row.key for other in plan.rows)
         if action == "remove":
             plan = plan.tick(row.key)
         elif action == "replace":
@@ -310,7 +310,7 @@ class PlanSection(Section):
         able, plan = self.cleanup.abilities, self.cleanup.plan
         if able is None or not able.adds or plan is None:
             return False
-        return max(row.expected, sum(one.key == row.key for one in plan.rows)) > 1
+        return max(row.expected, sum(other.key == row.key for other in plan.rows)) > 1
 
     def _turn(self, pages: int) -> None:
         self._page += pages
@@ -444,7 +444,7 @@ class PlanRows:
         if len(self.rows) < min(len(rows), PAGE):
             more = range(len(self.rows), min(len(rows), PAGE))
             self.rows += tuple(RowOfPlan(self._ticked, self._looks) for _ in more)
-            self.view.children = [one.view for one in self.rows]
+            self.view.children = [row.view for row in self.rows]
         for place, widgets in enumerate(self.rows):
             row = rows[place] if place < len(rows) else None
             widgets.fill(row, replaceable=row is not None and replaceable(row))

@@ -230,13 +230,13 @@ def records_html(records: Iterable[Registration | PlanRow], caption: str) -> str
     """Records of a register or a plan as a table."""
     rows = [
         (
-            one.state,
-            one.nexus_type,
-            str(one.registered_at or NOTHING),
-            one.address or NOTHING,
-            one.notes or NOTHING,
+            record.state,
+            record.nexus_type,
+            str(record.registered_at or NOTHING),
+            record.address or NOTHING,
+            record.notes or NOTHING,
         )
-        for one in records
+        for record in records
     ]
     return titled_table_html(
         ("State", "Type", "Registered", prose("Address"), prose("Notes")), rows, caption

@@ -269,13 +269,13 @@ def _differences(mine: Register, listed: Register) -> str:
         return "<p>Your register and the service's list hold the same records.</p>"
     rows = [
         (
-            str(one["state"]),
-            str(one["nexus_type"]),
-            _DIFFERENCES.get(one["difference"], str(one["difference"])),
-            _cell(one["mine"]),
-            _cell(one["service"]),
+            str(row["state"]),
+            str(row["nexus_type"]),
+            _DIFFERENCES.get(row["difference"], str(row["difference"])),
+            _cell(row["mine"]),
+            _cell(row["service"]),
         )
-        for one in found.head(SHOWN_ROWS).to_dict("records")
+        for row in found.head(SHOWN_ROWS).to_dict("records")
     ]
     title = f"{counted(len(found), 'difference')} between your register and the service's list"
     heads = ("State", "Type", "Difference", prose("Yours"), prose("The service's"))

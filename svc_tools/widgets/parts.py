@@ -299,7 +299,7 @@ class Form(anywidget.AnyWidget):
         super().__init__(
             label=label,
             fields=[asdict(entry) for entry in entries],
-            values={one.name: one.value for one in entries if one.kind != "password"},
+            values={entry.name: entry.value for entry in entries if entry.kind != "password"},
             submit_label=submit,
             cancel_label=cancel,
             fold_label=fold,
