@@ -356,7 +356,9 @@ def choose_certificate(
     if https is False or (https is None and chosen is False):
         return settings.remember_certificate()
     problems = []
-    for pair in dict.fromkeys(one for one in (known, usual[0].exists() and usual) if one):
+    for pair in dict.fromkeys(
+        candidate for candidate in (known, usual[0].exists() and usual) if candidate
+    ):
         try:
             check_certificate(*pair)
         except ValueError as error:
@@ -376,7 +378,9 @@ def _make_certificate(
 ) -> tuple[Path, ...] | None:
     """The new files; () where the user declined, `None` where commands were only shown."""
     say("Excel requires https, with a certificate for localhost that your computer trusts.")
-    tool = next((one for one in DATA["tools"] if shutil.which(one["command"][0])), None)
+    tool = next(
+        (candidate for candidate in DATA["tools"] if shutil.which(candidate["command"][0])), None
+    )
     if tool is None:
         shell = " in the Command Prompt" if is_windows() else ""
         run = f"Run these commands{shell}, then start the server again:"
@@ -544,7 +548,7 @@ def _python() -> CompanyFinding:
 def _computer() -> company.Computer:
     """The data of this computer from which the findings about it follow."""
     found = config.variables(company.VARIABLES)
-    workbooks = [one.name for one in _workbooks()]
+    workbooks = [workbook.name for workbook in _workbooks()]
     pythons = (sys.executable, sys.base_prefix)  # that of an environment is elsewhere
     return company.Computer(str(Path.cwd()), workbooks, pythons, found, _registry, _way())
 
@@ -569,7 +573,7 @@ def _workbooks() -> list[Path]:
 def _downloads() -> CompanyFinding:
     """Whether Windows blocks a workbook of this folder."""
     files = _workbooks()
-    blocked = [one.name for one in files if Path(f"{one}:Zone.Identifier").exists()]
+    blocked = [file.name for file in files if Path(f"{file}:Zone.Identifier").exists()]
     found = f"blocked: {', '.join(blocked)}" if blocked else "none in this folder is blocked"
     return "wrong" if blocked else "ok", found, _UNBLOCK
 
@@ -618,7 +622,8 @@ def _server() -> CompanyFinding:
     used, here = server.service, settings.describe().service
     if None not in {used, here} and used != here:
         used, here = (
-            "the embedded service" if one == settings.EMBEDDED else one for one in (used, here)
+            "the embedded service" if address == settings.EMBEDDED else address
+            for address in (used, here)
         )
         return "wrong", f"{found}, but it uses {used}, not {here}", _OTHER_SERVICE
     if server.certificate is not None:

@@ -53,7 +53,7 @@ NEXUS_HEADINGS = "SVC_NEXUS_HEADINGS"
 NEXUS_MESSAGE = "SVC_NEXUS_MESSAGE"
 """The cell for the macros' messages."""
 
-_CALLS = re.compile(rf"\b({'|'.join(one.name for one in FUNCTIONS)})\(")
+_CALLS = re.compile(rf"\b({'|'.join(function.name for function in FUNCTIONS)})\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def _looks() -> dict[str, dict[str, object]]:
     """The looks by name, with XlsxWriter's colors; those with "is_" are for rules: colors only."""
     found: dict[str, dict[str, object]] = {}
     for name, look in TEXTS["looks"].items():
-        own = {key: TEXTS["colors"].get(one, one) for key, one in look.items() if key != "is"}
+        own = {key: TEXTS["colors"].get(value, value) for key, value in look.items() if key != "is"}
         found[name] = {k: v for part in look.get("is", ()) for k, v in found[part].items()} | own
     return found
 
@@ -287,7 +287,7 @@ def _write_page(
     for row, height in sheet.heights.items():
         page.set_row(row - 1, height)
     for table in sheet.tables:
-        formulas = {head: host.named(one) for head, one in table.formulas.items()}
+        formulas = {head: host.named(formula) for head, formula in table.formulas.items()}
         columns = [{"header": head, "formula": formulas.get(head)} for head in table.headings]
         plain = {"style": None, "banded_rows": False}
         page.add_table(table.area, {"name": table.name, "columns": columns, **plain})
