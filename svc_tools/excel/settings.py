@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from svc_sdk import Svc
-from svc_sdk._settings import checked_url
+from svc_sdk.wire import checked_url
 from svc_tools import config
 from svc_tools.base.atomic import whole_file
 from svc_tools.base.extras import needs

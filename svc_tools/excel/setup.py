@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from svc_sdk import AuthError, SvcError, __version__
-from svc_sdk._route import UnusableVariableError
-from svc_sdk._settings import Settings
+from svc_sdk.wire import Settings, UnusableVariableError
 from svc_tools import config
 from svc_tools.base import operating_system
 from svc_tools.base.extras import needs, require

@@ -20,9 +20,8 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from svc_sdk import SvcError, _requests, _responses
-from svc_sdk._responses import Failure
-from svc_sdk._retry import backoff, decide
+from svc_sdk import SvcError
+from svc_sdk.wire import HEALTH, Failure, backoff, decide, parse_lookup, settings_of
 from svc_tools.lookup.outcomes import (
     INTERRUPTED,
     Outcome,
@@ -40,8 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from svc_sdk import AsyncSvc, Svc, TaxResponse
-    from svc_sdk._requests import Call
-    from svc_sdk._responses import Reply
+    from svc_sdk.wire import Call, Reply
     from svc_tools.lookup.transport import Sender
     from svc_tools.service_address import WrongAddressError
     from svc_tools.tables.places import Place
@@ -144,7 +142,7 @@ class Engine:
     ) -> None:
         """Set up a run without places; nothing is sent, stored or reported yet."""
         self._client = client
-        self._settings = client._settings  # noqa: SLF001 - the pure parts serve both
+        self._settings = settings_of(client)
         self._options = options
         self._pace = Pace(options.concurrency)
         self._health = Health()
@@ -454,7 +452,7 @@ class Engine:
         """The outcome of a 200; `None` where its body is unusable and it is requested again."""
         self._unread -= 1
         try:
-            response = _responses.lookup(reply, item.attempts)
+            response = parse_lookup(reply, item.attempts)
             self._health.read(usable=True)
             if not self._right_address:
                 self._right_address = True
@@ -482,7 +480,7 @@ class Engine:
     def _finish(self, item: Item, outcome: Reply | Failure, wait: float | None) -> float | None:
         """Settle a place, or return the seconds until its next attempt."""
         try:
-            response = _responses.lookup(outcome, item.attempts)
+            response = parse_lookup(outcome, item.attempts)
         except SvcError as raised:
             error = raised
         else:
@@ -532,10 +530,10 @@ class Engine:
     ) -> WrongAddressError | None:
         self.requests += 1
         try:
-            _responses.lookup(reply, item.attempts)
+            parse_lookup(reply, item.attempts)
         except SvcError as error:
             try:
-                health = await sender.exchange(_requests.HEALTH)
+                health = await sender.exchange(HEALTH)
             except Exception:  # noqa: BLE001 - odd as it is, it says nothing of the address
                 return None
             return address_fault(self._client, error, health)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 
 import pytest
-from support.com_stand_ins import Excel, windows
+from support.com_stand_ins import Excel, com
 from support.faults import KEY
 from support.spreadsheets import desk_of, excel_serve, running_calc
 
 from svc_sdk import Svc
 from svc_tools.excel import desk as desks
 from svc_tools.excel.calc import write_addin
+
+__all__ = ["com"]
 
 
 @pytest.fixture(scope="session")
@@ -29,13 +31,6 @@ def desk(client):
 @pytest.fixture
 def scripted_desk(scripted):
     return desk_of(scripted)
-
-
-@pytest.fixture(scope="module")
-def com(tmp_path_factory):
-    """xlwings' own COM code, which only Windows has, over stand-ins for Windows."""
-    with windows(tmp_path_factory) as real:
-        yield real
 
 
 @pytest.fixture

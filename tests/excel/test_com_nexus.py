@@ -8,16 +8,22 @@ import pytest
 from support.com_excel import ComError
 from support.faults import KEY, answer
 from support.killed import killing
-from support.nexus import LOST, RECORDS, SERVICES, Nexus, response
-from support.spreadsheets import desk_of
+from support.nexus import RECORDS, Nexus
+from support.nexus_sheet import (
+    HEAD,
+    HEADINGS,
+    cell,
+    confirmed,
+    nexus_sheet,
+    rows,
+    tick,
+    type_below,
+    type_row,
+)
 from support.systems import posix
 
-from svc_tools.excel import desk as desks
-from svc_tools.excel.workbook.writing import NEXUS_COLUMNS as HEADINGS
-from svc_tools.nexus import list_register, read_receipt
-from svc_tools.nexus.notices import BEFORE_REMOVING
+from svc_tools.nexus import read_receipt
 
-HEAD = 14
 REFUSED = answer(403, b'{"error": {"code": "TIER_INSUFFICIENT", "message": "not in your plan"}}')
 
 
@@ -29,56 +35,7 @@ def nexus(faults, tmp_path, monkeypatch):
 
 @pytest.fixture
 def sheet(excel):
-    sheet = excel.book.add("Nexus")
-    for column, heading in enumerate(HEADINGS, 1):
-        sheet.type((HEAD, column), heading)
-    sheet["A12"] = "…"
-    excel.book.names["SVC_NEXUS_MESSAGE"] = sheet.Range("A12")
-    excel.book.names["SVC_NEXUS_HEADINGS"] = sheet.Range(f"A{HEAD}:K{HEAD}")
-    return sheet
-
-
-def rows(sheet):
-    """What stands below the headings, by heading."""
-    found = []
-    row = HEAD + 1
-    while (row, 2) in sheet.cells:
-        cells = [sheet.cells.get((row, column)) for column in range(1, len(HEADINGS) + 1)]
-        values = [None if cell is None else cell.value for cell in cells]
-        found.append(dict(zip(HEADINGS, values, strict=True)))
-        row += 1
-    return found
-
-
-def tick(sheet, state="DE", kind="economic"):
-    for row, one in enumerate(rows(sheet), HEAD + 1):
-        if (one["state"], one["type"]) == (state, kind):
-            sheet.type((row, 1), "x")
-
-
-def type_row(sheet, *values):
-    """A record typed by hand below the headings."""
-    for column, value in enumerate((None, *values), 1):
-        sheet.type((HEAD + 1, column), value)
-
-
-def confirmed(excel, macro="SVC_NEXUS_REMOVE", typed="1"):
-    """Run a macro, press "yes", and type the number of requests."""
-    excel.app.pressed, excel.app.typed = ["yes"], [typed]
-    return excel.macro(macro)
-
-
-def type_below(sheet, *values, mark="add"):
-    """A row typed below the others; gives where it stands."""
-    at = HEAD + 1 + len(rows(sheet))
-    for column, value in enumerate((mark, *values), 1):
-        sheet.type((at, column), value)
-    return at
-
-
-def cell(sheet, at, heading):
-    found = sheet.cells.get((at, HEADINGS.index(heading) + 1))
-    return None if found is None else found.value
+    return nexus_sheet(excel.book)
 
 
 OHIO = {
@@ -113,43 +70,6 @@ def test_listing_fills_the_rows_with_what_a_plan_suggests_and_ticks_nothing(exce
     assert not any(one["remove"] for one in found)
     assert nexus.sent == []
     assert sheet["A12"].value == told
-
-
-def test_a_preview_shows_the_exact_requests_and_sends_none(excel, ticked, nexus):
-    shown = excel.macro("SVC_NEXUS_PREVIEW")
-    assert "DELETE /v1/portability/nexus/DE?nexus_type=economic" in shown
-    assert all(note in shown for note in BEFORE_REMOVING)
-    assert rows(ticked)[0]["outcome"].startswith("planned: ")
-    assert [one["outcome"] for one in rows(ticked)[1:]] == [None, None]
-    assert nexus.sent == []
-    assert ticked["A12"].value == shown
-
-
-@pytest.mark.parametrize("undo", SERVICES)
-def test_what_only_shows_sends_only_get(excel, ticked, nexus, undo):
-    vars(nexus).update(SERVICES[undo])
-    confirmed(excel)
-    excel.macro("SVC_NEXUS_LIST")
-    excel.app.pressed = ["yes"]
-    excel.macro("SVC_NEXUS_LIST")
-    tick(ticked, "TX", "physical")
-    nexus.faults.seen.clear()
-    shown = excel.macro("SVC_NEXUS_PREVIEW")
-    assert undo in shown
-    assert "only GET requests were sent" in shown
-    excel.app.pressed = ["no", "yes", "no"]
-    for macro in ("SVC_NEXUS_REMOVE", "SVC_NEXUS_LIST", "SVC_NEXUS_RESTORE"):
-        excel.macro(macro)
-    assert nexus.methods == {"GET"}
-
-
-def test_a_tick_taken_back_after_it_was_applied_is_reported(excel, ticked, nexus):
-    confirmed(excel)
-    ticked.type((HEAD + 1, 1), None)
-    tick(ticked, "TX", "physical")
-    for shown in (excel.macro("SVC_NEXUS_PREVIEW"), confirmed(excel)):
-        assert "No longer ticked, and done by an earlier run: DE economic" in shown
-    assert [state for _, state, _ in nexus.sent] == ["DE", "TX"]
 
 
 def test_removing_takes_the_ticked_records_once_their_number_is_typed(excel, ticked, nexus):
@@ -209,9 +129,9 @@ def test_rows_that_excel_sorted_are_still_the_plan(excel, ticked, nexus):
     for column in range(1, 16):
         first, second = (HEAD + 1, column), (HEAD + 2, column)
         cells = ticked.cells.pop(first, None), ticked.cells.pop(second, None)
-        for key, cell in zip((second, first), cells, strict=True):
-            if cell is not None:
-                ticked.cells[key] = cell
+        for key, one in zip((second, first), cells, strict=True):
+            if one is not None:
+                ticked.cells[key] = one
     confirmed(excel)
     assert nexus.sent == [("DELETE", "DE", "economic")]
 
@@ -274,13 +194,6 @@ def test_rows_typed_by_hand_are_there_until_the_plan_is(excel, sheet, nexus):
     assert rows(sheet)[0]["registered_at"] == "2021-01-01"
 
 
-def test_a_lost_response_is_shown_in_its_row_and_settled(excel, ticked, nexus):
-    nexus.lost = {"DE"}
-    confirmed(excel)
-    assert rows(ticked)[0]["outcome"].startswith("gone")
-    assert rows(ticked)[0]["receipt"]
-
-
 def test_a_removal_is_reported_also_where_the_sheet_cannot_be_written(excel, ticked, nexus):
     def refuses(*_):
         if nexus.sent:
@@ -321,23 +234,6 @@ def test_a_typed_row_is_previewed_and_added_once_the_number_is_typed(excel, shee
     assert (receipt.kind, receipt.finished, receipt.counts["done"]) == ("add", True, 1)
     assert str(receipt.path) in shown
     assert sheet["T1"].value == "registered"  # formulas follow
-
-
-def test_on_the_embedded_service_what_was_added_is_listed_and_undone(
-    excel, sheet, empty_account, monkeypatch, tmp_path
-):
-    monkeypatch.setenv("SVC_RECEIPTS", str(tmp_path))
-    monkeypatch.setattr(desks, "_desks", [desk_of(empty_account)])
-    at = type_below(sheet, *TYPED)
-    type_below(sheet, "WA", "marketplace")
-    confirmed(excel, "SVC_NEXUS_ADD", "2")
-    assert [one.texts for one in list_register(empty_account).records] == [
-        tuple(OHIO.values()),
-        ("WA", "marketplace", "", "", ""),
-    ]
-    excel.app.Selection = sheet.Range(f"B{at}")
-    confirmed(excel, "SVC_NEXUS_RESTORE", "2")
-    assert list_register(empty_account).records == ()
 
 
 def test_removals_and_additions_are_previewed_together_and_sent_apart(excel, ticked, nexus):
@@ -446,39 +342,6 @@ def test_two_rows_of_one_state_and_type_are_not_added(excel, sheet, nexus):
     assert nexus.faults.seen == []
 
 
-def test_an_addition_is_in_its_receipt_before_it_is_sent(excel, sheet, nexus, tmp_path):
-    seen = []
-
-    def came_in(_done):
-        (journal,) = tmp_path.glob("receipts/*-add-*.jsonl")
-        seen.append([(one.key, one.step, one.status) for one in read_receipt(journal).items])
-        return response(OHIO)
-
-    nexus.adding = [came_in]
-    type_below(sheet, *TYPED)
-    confirmed(excel, "SVC_NEXUS_ADD")
-    assert seen == [[(("OH", "economic"), "add", "unknown")]]
-
-
-def test_several_additions_are_one_receipt_and_its_undo_leaves_what_was_changed(
-    excel, sheet, nexus
-):
-    excel.macro("SVC_NEXUS_LIST")
-    before = [dict(one) for one in nexus.rows]
-    first = type_below(sheet, *TYPED)
-    second, third = type_below(sheet, "WA", "marketplace"), type_below(sheet, "NV", "economic")
-    shown = confirmed(excel, "SVC_NEXUS_ADD", "3")
-    assert shown.startswith("3 changes: 3 added.")
-    assert len({cell(sheet, at, "receipt") for at in (first, second, third)}) == 1
-    nexus.put("WA", "marketplace", notes="changed since")
-    shown = confirmed(excel, "SVC_NEXUS_RESTORE", "2")
-    assert shown.startswith("3 records: 2 removed, 1 not restored.")
-    assert [one for one in nexus.rows if one["state"] != "WA"] == before
-    assert ("WA", "marketplace") in nexus.records
-    assert cell(sheet, second, "outcome").startswith("changed: ")
-    assert cell(sheet, first, "outcome").startswith("removed: ")
-
-
 @posix
 def test_an_addition_killed_between_its_request_and_the_receipt_is_settled(
     excel, sheet, nexus, tmp_path
@@ -506,14 +369,6 @@ def test_an_addition_killed_between_its_request_and_the_receipt_is_settled(
     assert read_receipt(cell(sheet, at, "receipt")).finished
     confirmed(excel, "SVC_NEXUS_RESTORE")
     assert nexus.rows == before
-
-
-def test_a_lost_response_to_an_addition_is_settled_in_its_row(excel, sheet, nexus):
-    nexus.adding = [lambda _done: LOST]
-    at = type_below(sheet, *TYPED)
-    confirmed(excel, "SVC_NEXUS_ADD")
-    assert cell(sheet, at, "outcome").startswith("added: ")
-    assert nexus.additions == [OHIO]
 
 
 def test_listing_leaves_the_rows_that_are_still_to_be_added(excel, sheet, nexus):

@@ -11,7 +11,6 @@ import socket
 import ssl
 import stat
 import subprocess
-import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 from pydantic import SecretStr
+from support.command import run_python, start_python
 from support.faults import HANG, KEY
 from support.keyrings import use_keyring
 from support.spreadsheets import addin_module, excel_serve
@@ -318,10 +318,7 @@ def test_without_a_terminal_nothing_is_run_but_shown(folder, computer):
 
 def refused(*options):
     """The command without a terminal, where it does not serve."""
-    command = [sys.executable, "-m", "svc_tools", "excel", "serve", "--port", "0", *options]
-    return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
-    )
+    return run_python("-m", "svc_tools", "excel", "serve", "--port", "0", *options)
 
 
 @posix
@@ -339,8 +336,8 @@ def test_the_user_confirms_before_the_computer_trusts_anything(folder, computer,
 def in_terminal(answer, *options):
     """What the command shows on a terminal until it serves; the answer to its question is typed."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "svc_tools", "excel", "serve", "--port", "0", *options]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+    command = ("-m", "svc_tools", "excel", "serve", "--port", "0", *options)
+    with start_python(*command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         seen = ""
         while "Ctrl+C" not in seen and select.select([ours], [], [], 60)[0]:

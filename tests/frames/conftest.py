@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 from support.faults import KEY
+from support.runners import by_frame, elsewhere, run
 
 import svc_tools
 from svc_sdk import Svc
+
+__all__ = ["by_frame", "elsewhere", "run"]
 
 
 @pytest.fixture(scope="session")

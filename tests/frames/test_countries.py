@@ -6,11 +6,8 @@ import csv
 import warnings
 from pathlib import Path
 
-import dask
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from support.command import svc_tools as run
 
@@ -262,26 +259,6 @@ def test_the_command_names_the_answers_to_one_question(tmp_path):
     first, _, line = refused.stderr.splitlines()
     assert first.endswith("; say --country Country or --without country")
     assert line.strip() == "--without country"
-
-
-def test_dask_and_polars_ask_and_leave_out_the_same(embedded):
-    frame = pd.DataFrame(
-        {
-            "State": ["WA", "", "NY"],
-            "Zip": ["98101", "10115", "10011"],
-            "Country": ["US", "DE", "US"],
-        }
-    )
-    lazy = dd.from_pandas(frame, npartitions=2)
-    expected = ["ok", "unsupported", "ok"]
-    with dask.config.set(scheduler="threads"):
-        found = lazy.svc.lookup(client=embedded, progress=False, as_of=DAY).compute()
-        assert list(found["lookup_status"]) == expected
-        with pytest.raises(ColumnAmbiguous, match="country=False"):
-            lazy.assign(Country="China").svc.lookup(client=embedded, progress=False, as_of=DAY)
-    of_polars = pl.DataFrame(frame.to_dict("list"))
-    found = of_polars.svc.lookup(client=embedded, progress=False, as_of=DAY)
-    assert found["lookup_status"].to_list() == expected
 
 
 SALES = pd.DataFrame(

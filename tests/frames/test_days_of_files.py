@@ -8,10 +8,11 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given
 from hypothesis import strategies as st
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
 from support.dates import COLUMNS, read_column
+from support.examples import examples
 
 import svc_tools
 from svc_tools import nexus
@@ -168,14 +169,6 @@ def test_a_register_and_sales_ask_for_it_too(tmp_path):
         nexus.read_register(rows)
 
 
-def test_partitions_of_dask_decide_together(embedded):
-    dd = pytest.importorskip("dask.dataframe")
-    days = ["2026-09-10"] * 3 + ["30/9/2026"]
-    frame = pd.DataFrame({"State": "WA", "Zip": "98101", "Order Date": days, "Amount": 100})
-    with pytest.raises(DatesAmbiguous):
-        dd.from_pandas(frame, npartitions=4).svc.lookup(client=embedded, progress=False)
-
-
 @pytest.mark.parametrize(
     "days",
     [
@@ -246,9 +239,9 @@ def outcome(function, *arguments, **named):
 
 
 @pytest.mark.timeout(240)  # each example reads its file four times, on a busy machine for seconds
-@settings(
-    max_examples=12,
-    deadline=None,
+@examples(
+    5,
+    of=12,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # each example reads files: none smaller
 )

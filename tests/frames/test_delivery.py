@@ -6,16 +6,17 @@ import json
 import re
 from decimal import Decimal
 
-import dask.dataframe as dd
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.cards import text_of
 from support.command import svc_tools
+from support.examples import examples
 from support.faults import echo
 from support.frames import dollars, found, rated, tax_of
+from support.runners import by_rows
 from support.spreadsheets import desk_of, shown
 
 from svc_tools.config import ConfigurationError
@@ -157,7 +158,7 @@ def test_a_service_that_sends_no_warning_is_taken_at_its_word(faults, scripted):
     ),
     st.sampled_from([None, "optional", "only"]),
 )
-@settings(max_examples=60)
+@examples(15, of=60)
 def test_the_tax_lies_in_its_range_and_the_range_is_without_and_with_the_delivery(rows, answer):
     cents = [[Decimal(row[place]).scaleb(-2) for row in rows] for place in (0, 1)]
     frame = rated(
@@ -220,15 +221,10 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("answer", [None, "optional", "only"])
-def test_a_file_and_a_cluster_have_the_figures_of_the_frame(embedded, looked_up, path, answer):
-    expected = tax(looked_up(*DOUBTS[:4]), delivery=answer)
-    out = path.with_name("out.parquet")
-    enrich_file(path, out, client=embedded, cache=False, tax={"delivery": answer} if answer else {})
-    lazy = dd.from_pandas(looked_up(*DOUBTS[:4]), npartitions=2)
-    taxed = lazy.svc.tax("amount", shipping="shipping", delivery=answer).compute()
-    for name in ("tax", "tax_low", "tax_high", "at_stake", "taxable_amount", "tax_review"):
-        assert found(pd.read_parquet(out), name) == found(expected, name), name
-        assert found(taxed, name) == found(expected, name), name
+def test_every_runner_has_the_figures_of_the_frame(by_frame, elsewhere, answer):
+    terms = {"amount": "amount", "shipping": "shipping", "delivery": answer}
+    expected, got = (run(orders(DOUBTS[:4]), tax=terms) for run in (by_frame, elsewhere))
+    assert by_rows(got) == by_rows(expected)
 
 
 def test_the_layout_keeps_the_answer(embedded, path):

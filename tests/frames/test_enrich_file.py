@@ -705,60 +705,6 @@ def test_a_moment_with_a_zone_keeps_it_in_a_sheet_and_long_texts_are_said_to_be_
     assert any("were cut" in note for note in run.notes)
 
 
-@pytest.mark.parametrize("chunks", [(1, 20), (7, 60)])
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"shipping": "freight", "exempt": "exempt", "rounding": "half_even"},
-        {"invoice": "invoice", "shipping": "freight", "partial": "use", "rounding": "up"},
-        {"invoice": "invoice", "channel": "channel", "ship_from": "state", "exempt": "exempt"},
-        {"nexus": [{"state": "TX", "nexus_type": "economic"}], "channel": "channel"},
-        {"channel": "marketplace", "ship_from": "TX", "shipping": "2.00"},
-    ],
-    ids="-".join,
-)
-def test_every_column_is_that_of_the_whole_frame_whatever_the_chunks(
-    embedded, tmp_path, monkeypatch, chunks, options
-):
-    size, count = chunks
-    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", size)
-    places = [("TX", "78701"), ("WA", "98101"), ("OR", "97201"), ("CA", "94105"), (None, "00901")]
-    frame = pd.DataFrame(
-        {
-            "state": [places[n % 5][0] for n in range(count)],
-            "zip": [places[n % 5][1] if n % 13 else None for n in range(count)],
-            "sold": [f"2026-0{n % 3 + 1}-01" if n % 17 else "?" for n in range(count)],
-            "amount": [
-                f"{(n * 7919) % 2_000 / 100 - 4:.2f}" if n % 19 else "x" for n in range(count)
-            ],
-            "freight": [Decimal(n % 4) for n in range(count)],
-            "exempt": [n % 6 == 0 for n in range(count)],
-            "invoice": [f"I{n * 5 % 17}" if n % 4 else None for n in range(count)],
-            "channel": ["direct" if n % 3 else "marketplace" for n in range(count)],
-        }
-    )
-    frame.to_parquet(tmp_path / "in.parquet")
-    terms = {"amount": "amount", **options}
-    enrich_file(
-        *(tmp_path / "in.parquet", tmp_path / "out.parquet"),
-        lookup={"as_of": "sold"},
-        tax=terms,
-        client=embedded,
-    )
-    whole = frame.svc.lookup(as_of="sold", progress=False, client=embedded)
-    whole = whole.svc.tax(**terms, progress=False)
-    whole.to_parquet(tmp_path / "whole.parquet")
-    ours, of_frame = (
-        parquet.read_table(tmp_path / f"{name}.parquet").to_pydict() for name in ("out", "whole")
-    )
-    for rows in (ours, of_frame):  # each run has a moment of its own
-        assert len({*rows["looked_up_at"]} - {None}) == 1 or count == 1
-        rows["looked_up_at"] = [moment is not None for moment in rows["looked_up_at"]]
-    assert ours == of_frame
-    assert len(set(ours["tax"])) > count / 7
-
-
 SHOWN = """\
 state,zip,date,amount
 NJ,07030,2026-08-03,129.99

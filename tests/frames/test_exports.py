@@ -177,11 +177,10 @@ def test_the_amount_of_another_table_is_found_by_its_usual_name(embedded, column
     assert str(taxed["tax"][0]) == "0.63"  # 10.00 at 6.25%
 
 
-@pytest.mark.parametrize("block", [200, 8 << 20], ids=["of a few rows", "of the file"])
 def test_a_file_is_read_as_a_frame_is_also_where_an_order_lies_in_two_chunks(
-    embedded, tmp_path, monkeypatch, block
+    embedded, tmp_path, monkeypatch
 ) -> None:
-    monkeypatch.setattr(tabular, "_BLOCK_BYTES", block)
+    monkeypatch.setattr(tabular, "_BLOCK_BYTES", 200)
     items = [{"Name": "#1001", "Lineitem name": f"Item {number}"} for number in range(20)]
     repeated = [ORDERS[0] | {"Name": "#9", "Subtotal": 80.0}] * 3
     rows = [ORDERS[0] | {"Shipping": 10.0}, *items, *repeated, ORDERS[0] | {"Name": "#10"}]
@@ -325,7 +324,7 @@ def test_a_total_of_the_order_counts_once_where_it_is_named(embedded, name, amou
 def test_an_order_counts_once_where_its_rows_are_sorted_into_several_chunks(
     embedded, tmp_path, monkeypatch, name
 ) -> None:
-    monkeypatch.setattr(tabular, "_BLOCK_BYTES", 1_500)
+    monkeypatch.setattr(tabular, "_BLOCK_BYTES", 6_000)
     read(name).sort_values("Item Name").to_csv(tmp_path / "sorted.csv", index=False)
 
     run = enrich_file(
@@ -598,24 +597,6 @@ def test_rows_that_were_chosen_after_the_lookup_are_unchanged(embedded, recwarn)
     pd.testing.assert_frame_equal(again, lamps)
     backwards = taxed.iloc[::-1].svc.tax(progress=False)
     assert backwards["tax"].sum() == taxed["tax"].sum()
-
-
-def test_a_plan_of_registrations_reads_an_export_without_an_argument(tmp_path) -> None:
-    own = tmp_path / "own.csv"
-    own.write_text("state,nexus_type,registered_at\nMA,economic,2024-01-01\n")
-
-    done = svc_tools(
-        *("nexus", "plan", "-o", tmp_path / "plan.csv", "--register", own),
-        *("--sales", FOLDER / "shopify.csv", "--as-of", "2026-10-31"),
-    )
-
-    assert done.returncode == 0
-    shown = " ".join(done.stdout.split())
-    assert "Shopify orders, recognized by the column names: date from column" in shown
-    assert "5 rows canceled or not paid by 'Financial Status' or 'Cancelled at'" in shown
-    assert "Left out, shipped to another country: 5 rows" in shown
-    assert "outside of the 50 states" not in shown
-    assert (tmp_path / "plan.csv").exists()
 
 
 def test_the_day_of_a_sale_is_as_its_export_writes_it(embedded) -> None:

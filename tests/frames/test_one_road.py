@@ -13,17 +13,15 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
-from itertools import pairwise
+from decimal import Decimal
 from pathlib import Path
 
-import dask
-import dask.dataframe as dd
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from support.frames import timeless
+from support.runners import Dask, Polars, by_rows
 from support.systems import posix
 from support.waiting import Steps
 
@@ -35,8 +33,8 @@ from svc_tools.frames.lookup.joining import ResultColumns
 from svc_tools.frames.taxes.tax import Tax
 from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.computed import Computed
-from svc_tools.lookup.options import OF_FILE
 from svc_tools.tables import tabular
+from svc_tools.tables.roles import ColumnAmbiguous, DatesAmbiguous
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 
@@ -63,48 +61,6 @@ def orders(count=120):
     )
 
 
-def by_rows(frame):
-    """The cells as text, `None` where missing, whatever kinds of columns hold them."""
-    columns = {}
-    for name in frame:
-        cells = frame[name].astype(object).where(frame[name].notna(), None).tolist()
-        columns[name] = [None if cell is None else str(cell) for cell in cells]
-    return columns
-
-
-def of_frame(frame, embedded, lookup, tax):
-    found = frame.svc.lookup(client=embedded, progress=False, **lookup)
-    return found if tax is None else found.svc.tax(progress=False, **tax)
-
-
-def of_file(frame, embedded, lookup, tax, folder):
-    frame.to_parquet(folder / "in.parquet")
-    where, options = parted_options(lookup)
-    files = folder / "in.parquet", folder / "out.parquet"
-    enrich_file(*files, lookup=where, tax=tax, client=embedded, **options)
-    return pd.read_parquet(folder / "out.parquet")
-
-
-def parted_options(lookup):
-    """What `enrich_file` takes as `lookup`, and its own options."""
-    own = {name: lookup[name] for name in lookup if name in OF_FILE}
-    return {name: lookup[name] for name in lookup if name not in own}, own
-
-
-def of_dask(frame, embedded, lookup, tax, _):
-    parts = [dask.delayed(frame.iloc[a:b]) for a, b in pairwise([0, 1, 1, 40, 75, len(frame)])]
-    parted = dd.from_delayed(parts, meta=frame.iloc[:0], verify_meta=False)
-    found = parted.svc.lookup(client=embedded, progress=False, **lookup)
-    with dask.config.set(scheduler="threads"):
-        return (found if tax is None else found.svc.tax(**tax)).compute()
-
-
-def of_polars(frame, embedded, lookup, tax, _):
-    found = pl.from_pandas(frame).svc.lookup(client=embedded, progress=False, **lookup)
-    found = found if tax is None else found.svc.tax(progress=False, **tax)
-    return found.to_pandas(use_pyarrow_extension_array=True)
-
-
 LOOKUPS = {
     "dated": {"as_of": "sold"},
     "undated": {"as_of": False},
@@ -115,29 +71,103 @@ LOOKUPS = {
     "all refused but by place": {"state": "TX", "as_of": "sold"},
     "details": {"as_of": "sold", "detail": True, "prefix": "p_"},
     "short": {"as_of": "sold", "columns": "short"},
+    "some columns": {"as_of": "sold", "columns": ["combined_rate", "needs_review"]},
+    "without the city": {"as_of": "sold", "city": False},
 }
 
 
 @pytest.mark.parametrize("lookup", LOOKUPS.values(), ids=LOOKUPS)
-@pytest.mark.parametrize("road", [of_file, of_dask, of_polars])
-def test_every_road_gives_the_rows_of_the_frame(embedded, tmp_path, monkeypatch, road, lookup):
-    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 7)
+def test_every_road_gives_the_rows_of_the_frame(by_frame, elsewhere, lookup):
     frame = orders()
-    tax = {"amount": "amount", "contains_tax": False, "prefix": lookup.get("prefix", "")}
-    plain = of_frame(frame, embedded, lookup, tax)
-    of_job = {name: value for name, value in tax.items() if name != "prefix"}
-    of_road = dict(lookup)
-    if road is of_file:
-        ours = of_file(frame, embedded, lookup, of_job, tmp_path)
-    else:
-        ours = road(frame, embedded, of_road, tax, tmp_path)
-    expected, got = (by_rows(timeless(one)) for one in (plain, ours))
+    tax = {"amount": "amount", "contains_tax": False}
+    tax = tax if isinstance(lookup.get("columns", ""), str) else None
+    expected, got = (by_rows(run(frame, tax=tax, **lookup)) for run in (by_frame, elsewhere))
     assert [*got] == [*expected]
     for name, cells in expected.items():
         assert got[name] == cells, name
     status = Counter(expected[f"{lookup.get('prefix', '')}lookup_status"])
     assert status["ok"] > 10
-    assert status["invalid"] > 5 or "dated" not in lookup
+    assert status["invalid"] > 5 or lookup != LOOKUPS["dated"]
+
+
+TAXES = {
+    "plain": ({}, 1),
+    "rounded up": ({"rounding": "up", "partial": "use"}, None),
+    "delivery": ({"shipping": "freight", "exempt": "exempt", "rounding": "half_even"}, 7),
+    "invoices": (
+        {"invoice": "invoice", "shipping": "freight", "partial": "use", "rounding": "up"},
+        7,
+    ),
+    "a channel": (
+        {"invoice": "invoice", "channel": "channel", "ship_from": "state", "exempt": "exempt"},
+        1,
+    ),
+    "registrations": (
+        {"nexus": [{"state": "TX", "nexus_type": "economic"}], "channel": "channel"},
+        None,
+    ),
+    "one channel": ({"channel": "marketplace", "ship_from": "TX", "shipping": "2.00"}, 7),
+}
+"""The terms of a tax, and how many rows are read at once."""
+
+
+def sales(count=60):
+    """Rows with all that a tax may name; some cells cannot be read."""
+    places = [("TX", "78701"), ("WA", "98101"), ("OR", "97201"), ("CA", "94105"), (None, "00901")]
+    return pd.DataFrame(
+        {
+            "state": [places[n % 5][0] for n in range(count)],
+            "zip": [places[n % 5][1] if n % 13 else None for n in range(count)],
+            "sold": [f"2026-0{n % 3 + 1}-01" if n % 17 else "?" for n in range(count)],
+            "amount": [
+                f"{(n * 7919) % 2_000 / 100 - 4:.2f}" if n % 19 else "x" for n in range(count)
+            ],
+            "freight": [Decimal(n % 4) for n in range(count)],
+            "exempt": [n % 6 == 0 for n in range(count)],
+            "invoice": [f"I{n * 5 % 17}" if n % 4 else None for n in range(count)],
+            "channel": ["direct" if n % 3 else "marketplace" for n in range(count)],
+        }
+    )
+
+
+@pytest.mark.parametrize(("tax", "size"), TAXES.values(), ids=TAXES)
+def test_every_road_gives_the_tax_of_the_frame(by_frame, elsewhere, tax, size):
+    frame = sales(20 if size == 1 else 60)
+    whole = "invoice" in tax and isinstance(elsewhere, Dask)  # its parts have whole invoices
+    elsewhere.size = len(frame) if whole else size
+    tax = {"amount": "amount", **tax}
+    expected, got = (by_rows(run(frame, tax=tax, as_of="sold")) for run in (by_frame, elsewhere))
+    assert got == expected
+    assert len(set(got["tax"])) > len(frame) / 7
+
+
+def test_every_road_refuses_a_column_that_is_not_there(run):
+    with pytest.raises(ValueError, match="'amuont'"):
+        run(orders(), as_of="sold", tax={"amount": "amuont"})
+
+
+def test_dates_of_all_rows_decide_together_on_every_road(run):
+    days = ["03/02/2026", "04/02/2026", "05/02/2026", "31/12/2025"]
+    frame = pd.DataFrame({"state": "TX", "zip": "78701", "sold_at": days})
+    run.size = 2
+    assert by_rows(run(frame))["lookup_as_of"][:2] == ["2026-02-03", "2026-02-04"]
+    either = frame.iloc[:3]
+    with pytest.raises(DatesAmbiguous):
+        run(either)
+    told = by_rows(run(either, date_format="month first"))["lookup_as_of"]
+    assert told == ["2026-03-02", "2026-04-02", "2026-05-02"]
+    exchanged = frame.assign(sold_at=["2026-09-10"] * 3 + ["30/9/2026"])
+    with pytest.raises(DatesAmbiguous, match="exchanges the two"):
+        run(exchanged)
+
+
+def test_a_country_is_left_out_or_asked_about_on_every_road(run):
+    rows = {"State": ["WA", "", "NY"], "Zip": ["98101", "10115", "10011"]}
+    frame = pd.DataFrame({**rows, "Country": ["US", "DE", "US"]})
+    found = run(frame, as_of="2026-08-14")
+    assert [*found["lookup_status"]] == ["ok", "unsupported", "ok"]
+    with pytest.raises(ColumnAmbiguous, match="country=False"):
+        run(frame.assign(Country="China"), as_of="2026-08-14")
 
 
 OPTIONS = {
@@ -335,7 +365,7 @@ def _is_part_of(found, whole, *, at_least=0, places=("state", "zip", "city")):
     assert found.loc[left, "lookup_error"].notna().all()
     assert found.loc[left, ["combined_rate", "looked_up_at"]].isna().all(axis=None)
     assert found.loc[left, "needs_review"].all()
-    got, expected = (by_rows(timeless(one[~left])) for one in (found, whole))
+    got, expected = (by_rows(one[~left]) for one in (found, whole))
     assert got == expected
     never = whole["lookup_status"].isin(["invalid", "unsupported"])
     assert (
@@ -388,11 +418,10 @@ def test_what_a_lookup_that_ended_early_says_to_do_is_no_cache(embedded):
     assert "with a cache" not in str(caught[0].message)
 
 
-@pytest.mark.parametrize("road", [of_dask, of_polars])
-def test_a_deadline_is_that_of_every_road(embedded, tmp_path, road):
-    lookup = {"as_of": "sold", "deadline": 1e-9}
+@pytest.mark.parametrize("elsewhere", [Dask, Polars], indirect=True)
+def test_a_deadline_is_that_of_every_road(elsewhere):
     with pytest.warns(UserWarning, match="the deadline of"):
-        found = road(orders(), embedded, lookup, None, tmp_path)
+        found = elsewhere(orders(), as_of="sold", deadline=1e-9)
     status = Counter(found["lookup_status"].astype(str))
     assert set(status) == {"not_attempted", "invalid", "unsupported"}
 
@@ -432,7 +461,7 @@ def test_a_file_that_is_interrupted_is_not_written(embedded, tmp_path, monkeypat
 
 
 def test_a_column_of_categories_does_not_move_the_ends_of_the_parts(
-    embedded, tmp_path, monkeypatch
+    embedded, by_frame, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 7)
     frame = orders(40).assign(note=pd.Categorical(["gift", "wrapped", None, "gift"] * 10))
@@ -440,10 +469,10 @@ def test_a_column_of_categories_does_not_move_the_ends_of_the_parts(
     source, output = tmp_path / "in.parquet", tmp_path / "out.parquet"
     parquet.write_table(pa.Table.from_pandas(frame), source, row_group_size=5)
     tax = {"amount": "amount", "contains_tax": False, "invoice": "bill"}
-    plain = of_frame(frame, embedded, {"as_of": "sold"}, tax)
+    plain = by_frame(frame, tax=tax, as_of="sold")
     run = enrich_file(source, output, lookup={"as_of": "sold"}, tax=tax, client=embedded)
     assert run.totals.rows == 40
-    assert by_rows(timeless(pd.read_parquet(output))) == by_rows(timeless(plain))
+    assert by_rows(pd.read_parquet(output)) == by_rows(plain)
 
 
 def test_a_column_of_few_texts_has_no_category_without_rows(embedded):
@@ -473,7 +502,7 @@ def test_a_block_of_a_csv_in_parts_gives_the_rows_of_the_whole(
     monkeypatch.setattr("svc_tools.tables.tabular._MOST_ROWS", 16)
     parts = enrich_file(EXPORTS / name, tmp_path / "parts.parquet", **options)
     expected, got = (pd.read_parquet(tmp_path / f"{one}.parquet") for one in ("whole", "parts"))
-    assert by_rows(timeless(got)) == by_rows(timeless(expected))
+    assert by_rows(got) == by_rows(expected)
     assert (parts.totals.rows, parts.notes) == (whole.totals.rows, whole.notes)
     assert parts.totals.statuses == whole.totals.statuses
 

@@ -165,11 +165,3 @@ def test_a_file_is_computed_from_all_columns_and_written_with_few(sales, embedde
         warnings.simplefilter("ignore")
         names = list(read(tmp_path / f"few.{kind}").columns)
     assert [name for name in names if name not in FURTHER] == [*sales.columns, *TAXED]
-
-
-def test_dask_has_the_same_columns_and_knows_them_before(sales, embedded):
-    dd = pytest.importorskip("dask.dataframe")
-    ddf = dd.from_pandas(sales.head(20), npartitions=2)
-    looked = ddf.svc.lookup(columns="short", client=embedded, cache=False, progress=False)
-    taxed = looked.svc.tax()
-    assert list(taxed.columns) == list(taxed.compute().columns) == [*sales.columns, *TAXED]

@@ -121,6 +121,13 @@ def windows(tmp_path_factory):
                     delattr(sys.modules[package], last)
 
 
+@pytest.fixture(scope="module")
+def com(tmp_path_factory):
+    """xlwings' own COM code, which only Windows has, over stand-ins for Windows."""
+    with windows(tmp_path_factory) as real:
+        yield real
+
+
 def _imported():
     """The real modules; only their import needs the system's libraries to be stood in for."""
     with pytest.MonkeyPatch.context() as patch:

@@ -208,6 +208,21 @@ def confirm(tab, box, text):
     click(tab, box.button)
 
 
+def fill(tab, **values):
+    """The fields of the form, as somebody fills them in; then a preview."""
+    for name, value in values.items():
+        getattr(tab.edit, name).value = value
+    click(tab, tab.edit.preview_button)
+
+
+def edited(tab, name):
+    """The tab after a click on the button of a record."""
+    click(tab, tab.register.list_button)
+    rows = {one.button.description: one for one in tab.edit.rows.rows}
+    click(tab, rows[f"Edit {name}"].button)
+    return tab
+
+
 def there(client):
     return [(record.state, record.nexus_type) for record in client.list_nexus().nexus]
 

@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from benchmarks import calc as running
 from support import tools
 from support.browser import new_page
+from support.command import start_python
 from svc_tools.base.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 from svc_tools.excel import calc, formulas
 from svc_tools.excel.desk import Desk
@@ -113,10 +114,9 @@ def local_server(desk):
 @contextlib.contextmanager
 def excel_serve(*options, **environment):
     """`svc-tools excel serve` as a program, for the length of the block: process and its words."""
-    command = [sys.executable, "-m", "svc_tools", "excel", "serve", *map(str, options)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    ) as process:
+    command = ("-m", "svc_tools", "excel", "serve", *options)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with start_python(*command, **pipes, env=environment) as process:
         said = []
         try:
             for line in process.stdout:

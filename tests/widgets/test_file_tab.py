@@ -223,33 +223,6 @@ AMAZON = {
 }
 
 
-def test_an_export_of_a_shop_is_recognized_and_needs_one_button(tab, faults, tmp_path):
-    upload(tab, csv_of(tmp_path / "orders_export.csv", SOLD, SHOPIFY))
-    assert "Recognized by its columns as Shopify orders" in tab.columns.export.value
-    chosen = {role: field.value[1] for role, field in tab.columns.roles.items()}
-    assert {role: name for role, name in chosen.items() if name} == {
-        "state": "Shipping Province",
-        "zip": "Shipping Zip",
-        "city": "Shipping City",
-        "country": "Shipping Country",
-        "as_of": "Created at",
-        "amount": "Subtotal",
-        "shipping": "Shipping",
-    }
-    assert tab.run_button.description == "Add rates and tax"
-    click(tab, tab.run_button)
-    (request,) = faults.seen
-    assert "zip=78701" in request.target
-    rows = cells_of(tab.result.written)
-    assert [row["lookup_status"] for row in rows] == ["ok", "ok"]  # the second item, too
-    assert [row["tax"] for row in rows] == ["8.66", "0.00"]  # 8.25% of 105.00, once
-    choose(tab, zip="Billing Zip", state="Billing Province", city=None, shipping=None)
-    click(tab, tab.run_button)
-    assert "/NY?" in faults.seen[-1].target
-    rows = cells_of(tab.result.written)
-    assert [row["tax"] for row in rows] == ["8.25", "0.00"]
-
-
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 MOMENT = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z")
 

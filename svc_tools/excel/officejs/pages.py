@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from svc_sdk import Svc, SvcError, __version__
-from svc_sdk._route import UnusableVariableError
+from svc_sdk.wire import UnusableVariableError
 from svc_tools import config, nexus
 from svc_tools.config import ConfigurationError
 from svc_tools.excel import settings, setup
