@@ -221,21 +221,21 @@ async def _restore(pool: Any, trace: object) -> None:  # noqa: ANN401 - a pool o
     """
     if not hasattr(pool, "_assign_requests_to_connections"):
         return
-    for one in pool._requests[:]:  # noqa: SLF001 - there is no public way
-        if one.request.extensions.get("trace") is trace:
-            pool._requests.remove(one)  # noqa: SLF001 - as above
-    used = {id(one.connection) for one in pool._requests}  # noqa: SLF001 - as above
+    for request in pool._requests[:]:  # noqa: SLF001 - there is no public way
+        if request.request.extensions.get("trace") is trace:
+            pool._requests.remove(request)  # noqa: SLF001 - as above
+    used = {id(request.connection) for request in pool._requests}  # noqa: SLF001 - as above
     lost = [
-        one
-        for one in pool._connections  # noqa: SLF001 - as above
-        if id(one) not in used and not (one.is_idle() or one.is_closed())
+        connection
+        for connection in pool._connections  # noqa: SLF001 - as above
+        if id(connection) not in used and not (connection.is_idle() or connection.is_closed())
     ]
-    for one in lost:
-        pool._connections.remove(one)  # noqa: SLF001 - as above
+    for connection in lost:
+        pool._connections.remove(connection)  # noqa: SLF001 - as above
     if lost:
         lost += pool._assign_requests_to_connections()  # noqa: SLF001 - others may wait for one
-        for one in lost:
-            await one.aclose()
+        for connection in lost:
+            await connection.aclose()
 
 
 def read_body(response: httpx.Response, deadline: Deadline) -> bytes:

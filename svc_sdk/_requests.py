@@ -136,9 +136,9 @@ def _one_line(address: str, state: str, zip_code: str | None) -> str:
         return address
     zip5, _, extra = zip_code.partition("-")
     for found in re.finditer(r"(?<!\d)(\d{5})(?:-(\d{4}))?(?![\d-])", address):
-        there = found[2] or ""
-        if found.start() > 0 and found[1] == zip5 and (there or extra) == (extra or there):
-            full = "-".join(part for part in (zip5, there or extra) if part)
+        plus_four = found[2] or ""
+        if found.start() > 0 and found[1] == zip5 and (plus_four or extra) == (extra or plus_four):
+            full = "-".join(part for part in (zip5, plus_four or extra) if part)
             return address[: found.start()] + full + address[found.end() :]
     line = address.rstrip(" ,")
     if re.search(rf"\b{re.escape(state)}$", line, re.IGNORECASE):

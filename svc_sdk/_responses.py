@@ -272,19 +272,19 @@ def _parsed(body: bytes, decoder: json.JSONDecoder = _PLAIN) -> Json:
     if body.count(b"[") + body.count(b"{") > _DEEPEST:
         level = [parsed]
         for _ in range(_DEEPEST):
-            level = [one[key] for one, key in _inner(level)]
-        for one, key in list(_inner(level)):
-            one[key] = _TOO_DEEP
+            level = [container[key] for container, key in _inner(level)]
+        for container, key in list(_inner(level)):
+            container[key] = _TOO_DEEP
     return parsed
 
 
 def _inner(values: list[Json]) -> Iterator[tuple[Json, Json]]:
     """Each object or array within these values, as where it stands."""
-    for one in values:
-        if isinstance(one, dict | list):
-            for key, item in one.items() if isinstance(one, dict) else enumerate(one):
+    for value in values:
+        if isinstance(value, dict | list):
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
                 if isinstance(item, dict | list):
-                    yield one, key
+                    yield value, key
 
 
 def _floats(value: Json) -> Json:
@@ -309,15 +309,18 @@ def _readable(body: bytes) -> Json:
 
 
 def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
+    """The exception for a status that is no success, with all that the body says of the error."""
     body = _readable(reply.body)
     envelope = body if isinstance(body, dict) else {}
     objects = [*_nested(envelope), envelope]
-    detail = next(filter(None, (_detail(one.get("detail")) for one in reversed(objects))), ())
+    detail = next(filter(None, (_detail(part.get("detail")) for part in reversed(objects))), ())
     waits = reply.retry_after
     kind = errors.ServiceError if reply.status in _SERVER else errors.SvcError
     return _BY_STATUS.get(reply.status, kind)(
         _first(objects, "message")
-        or _shown("; ".join(f"{'.'.join(map(str, one.loc))}: {one.msg}" for one in detail)[:_CUT])
+        or _shown(
+            "; ".join(f"{'.'.join(map(str, item.loc))}: {item.msg}" for item in detail)[:_CUT]
+        )
         or _first(objects, "error_description", "detail", "title", "error")
         or _plain_message(reply, body),
         status_code=reply.status,
@@ -343,7 +346,9 @@ def _nested(envelope: dict[str, Json]) -> Iterator[dict[str, Json]]:
 
 def _first(objects: list[dict[str, Json]], *names: str) -> str | None:
     """The first text among these fields."""
-    return next((text for one in objects for name in names if (text := _text(one.get(name)))), None)
+    return next(
+        (text for part in objects for name in names if (text := _text(part.get(name)))), None
+    )
 
 
 def _code_as_error(objects: list[dict[str, Json]]) -> str | None:
@@ -394,10 +399,10 @@ def _shown(text: str) -> str:
 
 
 def _seconds(objects: list[dict[str, Json]]) -> float | None:
-    values = (one.get("retry_after_seconds") for one in objects)
+    values = (part.get("retry_after_seconds") for part in objects)
     numbers = (
-        float(min(one, _LONGEST_RETRY_AFTER))
-        for one in values
-        if isinstance(one, int | float) and not isinstance(one, bool) and one >= 0
+        float(min(seconds, _LONGEST_RETRY_AFTER))
+        for seconds in values
+        if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0
     )
     return next(numbers, None)

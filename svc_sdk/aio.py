@@ -296,6 +296,10 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
             return self._served(call)
 
     async def _exchange(self, call: _requests.Call) -> Reply | Failure:
+        """Make one attempt: in this process where it is served here, else over HTTP.
+
+        The connection is given back or closed, whatever happens. No key is in what is returned.
+        """
         if served := await self._served_in_thread(call):
             return served
         http = self._http

@@ -268,6 +268,10 @@ class Svc(OfProcess[httpx.Client]):
             raise error.with_traceback(None) from None
 
     def _exchange(self, call: _requests.Call) -> Reply | Failure:
+        """Make one attempt: in this process where it is served here, else over HTTP.
+
+        The connection is given back or closed, whatever happens. No key is in what is returned.
+        """
         if served := self._served(call):
             return served
         http = self._http

@@ -580,7 +580,7 @@ def seller_delivery() -> DeliveryAs | None:
         ConfigurationError: it is neither "optional" nor "only".
     """
     value = _variable(_DELIVERY_VARIABLE).casefold()
-    found = next((one for one in DELIVERIES if one == value), None)
+    found = next((delivery for delivery in DELIVERIES if delivery == value), None)
     if value and found is None:
         raise ConfigurationError(
             f"{_DELIVERY_VARIABLE} is {value!r}; expected optional (buyers can avoid the charge for"

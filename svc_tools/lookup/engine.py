@@ -140,6 +140,7 @@ class Engine:
         report: Callable[[Batch], object],
         commit: Commit | None,
     ) -> None:
+        """Set up a run without places; nothing is sent, stored or reported yet."""
         self._client = client
         self._settings = settings_of(client)
         self._options = options
@@ -261,8 +262,12 @@ class Engine:
     # workers
 
     async def _work(self, sender: Sender) -> None:
+        """Request one place after another until the run is done; with none ready, wait to be woken.
+
+        Commits the batch once no request is in flight. An error of one place is its outcome.
+        """
         while True:
-            item = self._take()
+            item = self._start_next()
             if item is not None:
                 self._began[item] = time.monotonic()
                 if self._idle:
@@ -291,7 +296,7 @@ class Engine:
         waiting = new or self._later or self._due or self._again
         return self._fed and not (waiting or self._began or self._unread)
 
-    def _take(self) -> Item | None:
+    def _start_next(self) -> Item | None:
         """The next place that may be requested now; else a timer is set for it."""
         if self.stopped is not None or self._is_full():
             return None
@@ -391,6 +396,10 @@ class Engine:
     # one request
 
     async def _request(self, sender: Sender, item: Item) -> None:
+        """Make one attempt for a place: it is then to be read, tried again, or settled.
+
+        Updates the pace and the health of the service; an address without a service ends the run.
+        """
         began = self._began[item]
         self.requests += 1
         outcome = await sender.exchange(item.call)
@@ -728,8 +737,8 @@ class Writer:
     def _taken(self) -> Batch:
         """The outcomes that came."""
         came, self._batch = self._batch, []
-        made = [(place, one() if callable(one) else one) for place, one in came]
-        return [(place, one) for place, one in made if one is not None]
+        made = [(place, outcome() if callable(outcome) else outcome) for place, outcome in came]
+        return [(place, outcome) for place, outcome in made if outcome is not None]
 
 
 class _Committer:

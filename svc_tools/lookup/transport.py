@@ -80,6 +80,7 @@ class _Direct:
     """
 
     def __init__(self, client: Svc | AsyncSvc, settings: Settings, concurrency: int) -> None:
+        """Prepare what all requests share, in the running event loop; no connection is made yet."""
         with needs("Looking up many places", "bulk"):
             import aiohttp  # noqa: PLC0415 - optional, and 100 ms
             from yarl import URL  # noqa: PLC0415 - comes with aiohttp
@@ -103,6 +104,7 @@ class _Direct:
         self._path, self._head = _path_and_head(wire.http_request(client, HEALTH))
 
     async def exchange(self, call: Call) -> Reply | Failure:
+        """Make one attempt on an idle connection or a new one; after a success it is idle again."""
         status = None
         try:
             async with asyncio.timeout(self._settings.timeout):
@@ -168,7 +170,7 @@ def _path_and_head(request: httpx.Request) -> tuple[str, bytes]:
     """The path before that of a call, and all that follows the first line of a request."""
     path = request.url.raw_path.decode().removesuffix(HEALTH.path)
     headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"cookie"]
-    return path, b"".join([b"%b: %b\r\n" % one for one in headers]) + b"\r\n"
+    return path, b"".join([b"%b: %b\r\n" % header for header in headers]) + b"\r\n"
 
 
 def _query(params: tuple[tuple[str, str], ...]) -> str:

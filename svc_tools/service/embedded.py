@@ -89,6 +89,11 @@ class EmbeddedService:
     """
 
     def __init__(self, db: Path | SecretStr) -> None:
+        """Read the rate book; the database and the server are started when they are needed.
+
+        Raises:
+            StartError: the rate book cannot be read.
+        """
         self._books = keep_book(own_book_path())
         try:
             self._book = self._books.book

@@ -165,6 +165,15 @@ class ChangeSection(Section):
         preview: w.Button,
         kind: Literal["primary", "danger"] = "danger",
     ) -> None:
+        """Build the parts that every change has; a subclass arranges them with its own.
+
+        Args:
+            session: the session.
+            cleanup: the state of the tab.
+            title: the heading of the section.
+            preview: the button that previews the change.
+            kind: the look of the button that confirms.
+        """
         super().__init__(session, cleanup, title)
         self._change: PreviewedChange | None = None
         self._version = 0
@@ -218,6 +227,7 @@ class ChangeSection(Section):
         self.confirm.request(confirmation, label)
 
     def _confirmed(self, typed: str) -> None:
+        """Send the previewed change in the background, and list the register again after it."""
         change = self._change
         if change is None or self.busy:
             return
@@ -314,6 +324,7 @@ class ApplySection(ChangeSection):
         )
 
     def _previewed(self, plan: Plan, client: Svc, dry: Receipt) -> None:
+        """Show the requests of a plan, and offer to send them, or to settle unknown results."""
         self.preview.value = _preview_html(plan, dry)
         self.code.show(_code(dry_run=True) + "\n" + _code(dry_run=False))
 
@@ -378,8 +389,8 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
 
 def requests_html(requests: Sequence[PlannedRequest]) -> str:
     """The requests as they are sent, their body if any, and their purpose."""
-    with_body = any(one.body is not None for one in requests)
-    with_count = any(one.expected is not None for one in requests)
+    with_body = any(request.body is not None for request in requests)
+    with_count = any(request.expected is not None for request in requests)
     heads: list[Head] = [
         "Request",
         *[prose("Body")] * with_body,
@@ -387,13 +398,15 @@ def requests_html(requests: Sequence[PlannedRequest]) -> str:
         prose("Purpose"),
     ]
     rows = []
-    for one in requests:
-        row: list[object] = [one.line]
+    for request in requests:
+        row: list[object] = [request.line]
         if with_body:
-            row.append(NOTHING if one.body is None else json.dumps(one.body, ensure_ascii=False))
+            row.append(
+                NOTHING if request.body is None else json.dumps(request.body, ensure_ascii=False)
+            )
         if with_count:
-            row.append(NOTHING if one.expected is None else one.expected)
-        rows.append([*row, one.purpose])
+            row.append(NOTHING if request.expected is None else request.expected)
+        rows.append([*row, request.purpose])
     return titled_table_html(heads, rows, "The requests, as they are sent")
 
 
@@ -448,9 +461,10 @@ class WholeStateSection(ChangeSection):
         )
 
     def _previewed(self, state: str, client: Svc, dry: Receipt, listed: Register | None) -> None:
+        """Show what one request would remove in a state, and offer it for confirmation."""
         what = "<p>This service does not list its records: it is unknown which will go.</p>"
         if listed is not None:
-            records = (one for one in listed.records if one.state == state)
+            records = (record for record in listed.records if record.state == state)
             what = records_html(records, "What will be removed, with one request")
         self.preview.value = (
             f"{what}<p>The request: <code>DELETE /v1/portability/nexus/{escape(state)}</code>,"
@@ -545,6 +559,7 @@ class ReceiptSection(ChangeSection):
             )
 
     def _previewed(self, receipt: Receipt, client: Svc, dry: Receipt) -> None:
+        """Show what the undo of a receipt would send, and offer it for confirmation."""
         planned = [item.state for item in dry.items if item.status == "planned"]
         requests = dry.requests
         notes = paragraphs(dry.notes, filter(None, [dry.undo_note]))

@@ -55,7 +55,7 @@ NEXUS_HEADINGS = "SVC_NEXUS_HEADINGS"
 NEXUS_MESSAGE = "SVC_NEXUS_MESSAGE"
 """The cell for the macros' messages."""
 
-_CALLS = re.compile(rf"\b({'|'.join(one.name for one in FUNCTIONS)})\(")
+_CALLS = re.compile(rf"\b({'|'.join(function.name for function in FUNCTIONS)})\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Host:
         """
         return formula if self.is_excel else f"=IFERROR({formula[1:]},{error})"
 
-    def said(self, text: str) -> str:
+    def for_host(self, text: str) -> str:
         """A text with what differs by host."""
         return text.format(refresh=self.texts["refresh"], xlwings=XLWINGS)
 
@@ -225,7 +225,7 @@ def _looks() -> dict[str, dict[str, object]]:
     """The looks by name, with XlsxWriter's colors; those with "is_" are for rules: colors only."""
     found: dict[str, dict[str, object]] = {}
     for name, look in TEXTS["looks"].items():
-        own = {key: TEXTS["colors"].get(one, one) for key, one in look.items() if key != "is"}
+        own = {key: TEXTS["colors"].get(value, value) for key, value in look.items() if key != "is"}
         found[name] = {k: v for part in look.get("is", ()) for k, v in found[part].items()} | own
     return found
 
@@ -279,12 +279,13 @@ def write_sheets(
 def _write_page(
     written: WrittenSheet, sheet: Sheet, host: Host, values: Mapping[str, Value]
 ) -> None:
+    """Write a sheet to its worksheet: sizes, tables, cells, rules, colors and print settings."""
     written.widths(*sheet.widths)
     page = written.own
     for row, height in sheet.heights.items():
         page.set_row(row - 1, height)
     for table in sheet.tables:
-        formulas = {head: host.named(one) for head, one in table.formulas.items()}
+        formulas = {head: host.named(formula) for head, formula in table.formulas.items()}
         columns = [{"header": head, "formula": formulas.get(head)} for head in table.headings]
         plain = {"style": None, "banded_rows": False}
         page.add_table(table.area, {"name": table.name, "columns": columns, **plain})
