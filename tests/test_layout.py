@@ -55,8 +55,6 @@ def test_only_doors_list_their_public_names():
 
 
 SHARED_NAMES = {
-    # the two sides of one door: the request of a lookup, and how its response is read
-    "lookup",
     # a host's function or macro that does what the function of the same name below it does
     "add_registration",
     "forget_key",
@@ -85,7 +83,6 @@ SHARED_NAMES = {
     "Source",
     "Table",
     "decide",
-    "svc",
 }
 """Public names that several modules define. This list may only get shorter."""
 APART = ("svc_tools/cli/", "svc_tools/excel/calc/addin/")
