@@ -19,9 +19,9 @@ from svc_sdk import Advisory, ServiceError, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
+from svc_tools.config import address_checked
 from svc_tools.lookup.outcomes import of_other_country, of_response
 from svc_tools.lookup.reviewing import remarks
-from svc_tools.service_address import address_checked
 from svc_tools.show.codes import (
     CONFIDENCES,
     RATE_PARTS,

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from svc_sdk import SvcError
 from svc_sdk.wire import HEALTH, Failure, backoff, decide, parse_lookup, settings_of
+from svc_tools.config import address_fault, is_right_address, note_right_address
 from svc_tools.lookup.outcomes import (
     INTERRUPTED,
     Outcome,
@@ -33,15 +34,14 @@ from svc_tools.lookup.outcomes import (
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
 from svc_tools.lookup.troubles import SERVER_ERRORS, TOO_MANY, is_fatal, is_foreign, is_transient
-from svc_tools.service_address import address_fault, is_right_address, note_right_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from svc_sdk import AsyncSvc, Svc, TaxResponse
     from svc_sdk.wire import Call, Reply
+    from svc_tools.config import WrongAddressError
     from svc_tools.lookup.transport import Sender
-    from svc_tools.service_address import WrongAddressError
     from svc_tools.tables.places import Place
 
     Batch = list[tuple[Place, Outcome]]

@@ -6,9 +6,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal
 
 from svc_sdk import AuthError, ForbiddenError, Svc, SvcError, TransportError, wire
-from svc_tools.config import EmbeddedSvc
+from svc_tools.config import EmbeddedSvc, note_right_address, wrong_address
 from svc_tools.lookup.troubles import is_foreign
-from svc_tools.service_address import note_right_address, wrong_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable

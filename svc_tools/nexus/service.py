@@ -17,6 +17,7 @@ from unicodedata import normalize
 from svc_sdk import SvcError, wire
 from svc_sdk.wire import Reply
 from svc_tools.base.extras import needs
+from svc_tools.config import WrongAddressError, address_checked
 from svc_tools.nexus.notices import NO_UNDO_NOTE, UNDO_NOTE, UNKNOWN_UNDO_NOTE
 from svc_tools.nexus.register import (
     DETAILS,
@@ -24,7 +25,6 @@ from svc_tools.nexus.register import (
     nexus_type_of,
     read_register,
 )
-from svc_tools.service_address import WrongAddressError, address_checked
 from svc_tools.tables.states import us_state
 from svc_tools.tables.text_dtype import text_dtype
 

@@ -17,12 +17,12 @@ import numpy as np
 import traitlets
 
 from svc_sdk import SvcError
+from svc_tools.config import address_checked
 from svc_tools.frames.values.money import one_amount
 from svc_tools.frames.values.rounding import ROOM, rounded_tax
 from svc_tools.lookup.outcomes import failed, of_response
 from svc_tools.lookup.reviewing import reasons_on, remarks, status_word
 from svc_tools.lookup.troubles import Trouble
-from svc_tools.service_address import address_checked
 from svc_tools.show.codes import all_warnings
 from svc_tools.show.display import capital, card, exact_dollars, rate_headline, the_service
 from svc_tools.tables.places import Cells, Place, PlaceQuery, Refusal, place_query
