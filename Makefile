@@ -16,14 +16,16 @@ demo: $(ALL)
 notebook: $(ALL)
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 
-# COVERAGE=yes measures branch coverage too, which takes half as long again
+# modules are compiled once, not by each of the hundreds of processes that tests and notebooks start
+test docs: export PYTHONDONTWRITEBYTECODE :=
+
+# prints the 20 slowest. SVC_TEST_ALL=yes runs all examples of property tests and whole tables,
+# COVERAGE=yes measures branch coverage too: each takes about half as long again
 test: $(DEV)
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations=20 $(if $(COVERAGE),--cov --cov-report=)
 ifdef COVERAGE
-	$(BIN)/python -m pytest -n auto --dist worksteal --durations=20 --cov --cov-report=
 	$(BIN)/python -m coverage report --include='svc_sdk/*' --fail-under=95
 	$(BIN)/python -m coverage report --fail-under=90 --format=total
-else
-	$(BIN)/python -m pytest -n auto --dist worksteal
 endif
 
 lint: $(DEV)
