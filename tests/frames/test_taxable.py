@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command import svc_tools
+from support.examples import spread
 
 from svc_tools.exports import recognized
 from svc_tools.frames import enrich_file
@@ -212,7 +213,7 @@ def every_case() -> pd.DataFrame:
     return frame(*orders)
 
 
-@pytest.mark.parametrize("chunk", [1, 2, 3, 1000])
+@pytest.mark.parametrize("chunk", spread([1, 2, 3, 1000], 2))
 def test_a_file_has_the_same_figures_however_its_orders_are_parted(
     embedded, tmp_path, monkeypatch, every_case, chunk
 ) -> None:
