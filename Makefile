@@ -16,8 +16,11 @@ demo: $(ALL)
 notebook: $(ALL)
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 
-# the 20 slowest are always printed. COVERAGE=yes measures branch coverage too, which takes half as
-# long again; with SVC_TEST_ALL=yes each property tries all its examples: .ci/run --all sets both
+# modules are compiled once, not by each of the hundreds of processes that tests and notebooks start
+test docs: export PYTHONDONTWRITEBYTECODE :=
+
+# prints the 20 slowest. SVC_TEST_ALL=yes runs all examples of property tests and whole tables,
+# COVERAGE=yes measures branch coverage too: each takes about half as long again
 test: $(DEV)
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations=20 $(if $(COVERAGE),--cov --cov-report=)
 ifdef COVERAGE

@@ -47,6 +47,12 @@ def pytest_configure(config):
     WARM.alone_are_measured()
 
 
+def pytest_collection_finish(session):
+    """What was collected stays: each search for garbage would go through all of it again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     """What runs the same lines hundreds of times is not measured: it would take twice its time."""

@@ -9,6 +9,7 @@ import pickle
 import re
 import zipfile
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,6 +18,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import spread
 
 from svc_tools.frames.files.writing import write_table
 from svc_tools.tables.csv_files import FileError, guarded, unguarded
@@ -166,11 +168,14 @@ def test_of_many_cells_far_to_the_right_one_is_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("where", "reader"),
-    [
-        *(("B1048576", reader) for reader in (open_table, read_rows)),
-        *(("C20000", reader) for reader in (open_table, read_rows)),
-        *((where, read_rows) for where in ("XFD3", "XFD1", "XFD1048576")),
-    ],
+    spread(
+        [
+            *(("B1048576", reader) for reader in (open_table, read_rows)),
+            *(("C20000", reader) for reader in (open_table, read_rows)),
+            *((where, read_rows) for where in ("XFD3", "XFD1", "XFD1048576")),
+        ],
+        4,
+    ),
 )
 def test_a_cell_far_below_the_others_or_far_away_in_a_register_is_refused(tmp_path, where, reader):
     path = stray(tmp_path, where, "lost")
@@ -189,8 +194,9 @@ def test_a_table_far_away_from_the_first_cell_is_named(tmp_path, first):
         open_table(tmp_path / "in.xlsx")
 
 
-@pytest.mark.parametrize("where", ["XFD3", "XFD1048576", "B1048576"])
-@pytest.mark.parametrize("value", [None, ""])
+@pytest.mark.parametrize(
+    ("value", "where"), spread(product([None, ""], ["XFD3", "XFD1048576", "B1048576"]), 3)
+)
 def test_cells_without_a_value_are_no_rows_and_no_columns(tmp_path, where, value):
     path = stray(tmp_path, where, value)
     assert cells(path) == [{"zip": "02134", "state": "MA"}, {"zip": "78701", "state": "TX"}]

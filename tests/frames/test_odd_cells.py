@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from decimal import Decimal
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.examples import spread
 
 from svc_tools.frames.files.enriching import enrich_file
 from svc_tools.tables.roles import NoUsableRows
@@ -83,7 +85,7 @@ def frame_with(role):
 
 
 @pytest.mark.timeout(180)  # all that a frame can do, for a frame with messages of each row
-@pytest.mark.parametrize("role", COLUMNS)
+@pytest.mark.parametrize("role", spread(COLUMNS, 6))
 def test_odd_cells_cost_their_own_rows_at_most(embedded, tmp_path, role):
     frame = frame_with(role)
     with warnings.catch_warnings():
@@ -169,9 +171,13 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("role", ["state", "zip", "date", "amount", "note"])
-@pytest.mark.parametrize("kind", NESTED)
-@pytest.mark.parametrize("through", ["pandas", "polars", "file"])
+@pytest.mark.parametrize(
+    ("through", "kind", "role"),
+    spread(
+        product(["pandas", "polars", "file"], NESTED, ["state", "zip", "date", "amount", "note"]),
+        20,
+    ),
+)
 def test_lists_and_structs_of_arrow_cost_their_own_rows(embedded, tmp_path, role, kind, through):
     columns = {
         one: pa.array([COLUMNS[one]] * 3) for one in ("state", "zip", "city", "date", "amount")

@@ -9,6 +9,7 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
+from support.examples import spread
 from support.figures import (
     compared,
     facts_shared,
@@ -195,8 +196,10 @@ def said_of(differing):
 
 ALL_KINDS = ("shopify.csv", "ebay.csv")
 """An order's place in its first row only, of one seller and of a marketplace."""
+OTHERS = [name for name in NAMES if name not in ALL_KINDS]
 CASES = [
-    (name, kind) for name in NAMES for kind in TERMS if kind == "in doubt, due" or name in ALL_KINDS
+    *((name, kind) for name in ALL_KINDS for kind in TERMS),
+    *((name, "in doubt, due") for name in spread(OTHERS, 4)),
 ]
 
 

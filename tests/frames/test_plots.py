@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
-from support.examples import examples
+from support.examples import examples, spread
 from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
@@ -226,8 +226,7 @@ FRAMES = {
 }
 
 
-@pytest.mark.parametrize("name", FRAMES)
-@pytest.mark.parametrize("width", [3.5, 9.0])
+@pytest.mark.parametrize(("width", "name"), spread(itertools.product([3.5, 9.0], FRAMES), 5))
 def test_nothing_is_outside_the_page_and_no_part_overlaps_another(name, width):
     long = (
         "A title that is much longer than what a narrow page holds in a line of text, " + "W" * 60

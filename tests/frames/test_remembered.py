@@ -19,6 +19,7 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
+from support.examples import spread
 
 import svc_tools.frames  # noqa: F401 - registers df.svc
 
@@ -281,7 +282,7 @@ def differences(made, expected):
     return changed | ({"report": lost} if lost else {})
 
 
-@pytest.mark.parametrize("name", readable(FILES))
+@pytest.mark.parametrize("name", readable(spread(FILES, 4, kind=lambda one: Path(one).suffix)))
 def test_a_stored_frame_has_its_figures(name, figures, embedded, tmp_path):
     expected = figures[name.split(".")[0]] | figures.get(name, {})
     assert differences(figures_of(name, read(name), embedded, tmp_path), expected) == {}

@@ -6,6 +6,7 @@ import csv
 import shlex
 from dataclasses import replace
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command import svc_tools
-from support.examples import examples
+from support.examples import examples, spread
 from support.sales_files import dollars, shop
 
 from svc_tools.frames import enrich_file
@@ -328,8 +329,12 @@ class TestShops:
 
         assert outcome(embedded, replace(mixed, frame=frame)) == outcome(embedded, sale)
 
-    @pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
-    @pytest.mark.parametrize("shop_of", [(1, "repeated"), (2, "first"), (3, "repeated")])
+    @pytest.mark.parametrize(
+        ("kind", "shop_of"),
+        spread(
+            product(["csv", "xlsx", "parquet"], [(1, "repeated"), (2, "first"), (3, "repeated")]), 4
+        ),
+    )
     def test_a_file_has_the_figures_of_the_frame_however_it_is_parted(
         self, embedded, tmp_path, monkeypatch, kind, shop_of
     ) -> None:

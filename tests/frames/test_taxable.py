@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command import svc_tools
+from support.examples import spread
 
 from svc_tools.frames import enrich_file
 from svc_tools.frames.orders.order_lines import is_gift_card
@@ -211,7 +212,7 @@ def every_case() -> pd.DataFrame:
     return frame(*orders)
 
 
-@pytest.mark.parametrize("chunk", [1, 3])
+@pytest.mark.parametrize("chunk", spread([1, 2, 3, 1000], 2))
 def test_a_file_has_the_same_figures_however_its_orders_are_parted(
     embedded, tmp_path, monkeypatch, every_case, chunk
 ) -> None:

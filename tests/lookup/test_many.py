@@ -15,6 +15,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 from support.counting import counting
+from support.examples import spread
 from support.faults import HANG, KEY, echo
 from support.forks import in_child
 from support.systems import posix
@@ -339,7 +340,7 @@ def started(stack, url, cache, door, count):
     return stack.enter_context(subprocess.Popen(command, **pipes))
 
 
-@pytest.mark.parametrize("doors", [("list", "list"), ("list", "lazy"), ("lazy", "lazy")])
+@pytest.mark.parametrize("doors", spread([("list", "list"), ("list", "lazy"), ("lazy", "lazy")], 2))
 def test_two_runs_on_one_cache_repeat_at_most_a_fiftieth(tmp_path, doors):
     with counting({}) as (url, counts), ExitStack() as stack:
         both = [started(stack, url, tmp_path / "results.db", door, 5_000) for door in doors]

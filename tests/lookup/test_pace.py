@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from datetime import datetime, timedelta
+from itertools import product
 from types import SimpleNamespace
 
 import pytest
@@ -19,7 +20,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.answers import places, statuses
 from support.counting import BODY
-from support.examples import examples
+from support.examples import examples, spread
 from support.faults import KEY, answer, echo
 from support.systems import posix
 from support.waiting import until
@@ -424,13 +425,16 @@ def admitting(rate, most, after):
     return respond
 
 
-@pytest.mark.parametrize("seed", [0, 388, 974])  # the last two failed a place in 16 at once
-@pytest.mark.parametrize("concurrency", [1, 16, 512])
+LIMITS = [(20, 20, 1), (20, 1, 1), (1, 1, 1), (1, 100, 1), (3, 2, 1), (20, 20, None)]
+SEEDS = [0, 388, 974]
+"""The last two failed a place in 16 at once."""
+
+
 @pytest.mark.parametrize(
-    ("rate", "most", "after"),
-    [(20, 20, 1), (20, 1, 1), (1, 1, 1), (1, 100, 1), (3, 2, 1), (20, 20, None)],
+    ("limit", "concurrency", "seed"), spread(product(LIMITS, [1, 16, 512], SEEDS), 20)
 )
-def test_a_limit_of_the_service_fails_no_place(rate, most, after, concurrency, seed):
+def test_a_limit_of_the_service_fails_no_place(limit, concurrency, seed):
+    rate, most, after = limit
     random.seed(seed)
     service = Simulated(admitting(rate, most, after))
     count = 600 if rate > 1 else 150

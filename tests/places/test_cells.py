@@ -230,7 +230,8 @@ def test_nobody_else_decides_what_a_state_is():
 def asked_of_elsewhere(tree):
     """Where a module asks whether something is `Elsewhere`."""
     for node in ast.walk(tree):
-        tested = ast.unparse(node) if isinstance(node, ast.Call) else ""
+        called = isinstance(node, ast.Call) and ast.unparse(node.func)
+        tested = ast.unparse(node) if called == "isinstance" else ""
         matched = ast.unparse(node.cls) if isinstance(node, ast.MatchClass) else ""
         if re.match(r"isinstance\(.*\bElsewhere\b", tested) or matched == "Elsewhere":
             yield node.lineno if isinstance(node, ast.Call) else node.cls.lineno
@@ -257,7 +258,8 @@ def decisions(tree):
                 if isinstance(target, ast.Name)
             }
             asked = {f"isinstance({one}, str)" for one in read}
-            yield from (one.lineno for one in body if ast.unparse(one) in asked)
+            calls = (one for one in body if asked and isinstance(one, ast.Call))
+            yield from (one.lineno for one in calls if ast.unparse(one) in asked)
             yield from (one.lineno for one in body if guards_state_code(one))
 
 

@@ -8,6 +8,7 @@ import socket
 import ssl
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import product
 
 import httpx
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 from support.both import injecting
+from support.examples import spread
 from support.faults import HANG, PAUSE, RESET, answer, certified, dripping, echo, serving
 
 from svc_sdk import AsyncSvc, RateLimitError, ServiceError, Svc, SvcError, TransportError
@@ -147,23 +149,23 @@ def test_an_odd_redirect_is_an_svc_error(connect, faults, location):
 STATUS_LINE = b"HTTP/1.1 200 OK\r\n"
 
 
-@pytest.mark.parametrize("client", ["own", "injected", "reused connection"])
+BEGUN = {
+    "status line": b"",
+    "headers": STATUS_LINE + b"x-slow: ",
+    "body": STATUS_LINE + b"content-length: 462\r\n\r\n",
+    "chunk": STATUS_LINE + b"transfer-encoding: chunked\r\n\r\n5; slow=",
+}
+
+
 @pytest.mark.parametrize(
-    "begin",
-    [
-        b"",
-        STATUS_LINE + b"x-slow: ",
-        STATUS_LINE + b"content-length: 462\r\n\r\n",
-        STATUS_LINE + b"transfer-encoding: chunked\r\n\r\n5; slow=",
-    ],
-    ids=["status line", "headers", "body", "chunk"],
+    ("begun", "client"), spread(product(BEGUN, ["own", "injected", "reused connection"]), 6)
 )
-def test_a_response_that_drips_ends_at_the_timeout(connect, faults, waits, begin, client):
+def test_a_response_that_drips_ends_at_the_timeout(connect, faults, waits, begun, client):
     dripped = []
     with injecting(connect, client != "own") as options:
         if client == "reused connection":
             connect(faults.base_url, **options).lookup("TX", zip="78701")
-        faults.will(dripping(begin, dripped))
+        faults.will(dripping(BEGUN[begun], dripped))
         with pytest.raises(TransportError, match=r"0\.3 s") as caught:
             connect(faults.base_url, timeout=0.3, max_retries=1, **options).health()
     assert (caught.value.attempts, waits) == (2, [0.5])

@@ -22,12 +22,15 @@ def examples(few, *, of, **options):
     return settings(max_examples=of if ALL else few, **options)
 
 
-def spread(rows, few, *, kind=None):
-    """All rows of a large table, or a fixed sample: evenly spread, and with some of each kind."""
+def spread(rows, few, *, kind=None, start=0):
+    """All rows of a large table, or a fixed sample: evenly spread, and with one of each kind.
+
+    Tests that go through the same table start at other rows: together they have more of it.
+    """
     rows = [*rows]
     if ALL or len(rows) <= few:
         return rows
-    chosen = {number * len(rows) // few for number in range(few)}
+    chosen = {(start + number * len(rows) // few) % len(rows) for number in range(few)}
     if kind is not None:
         first = {}
         for number, row in enumerate(rows):

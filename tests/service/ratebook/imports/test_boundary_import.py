@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -58,19 +59,20 @@ SECOND = line("4", zips="55401", plus4="1-9999", county="053")
 TESTS = Path(__file__).parents[3]
 
 
-@pytest.fixture
-def rates(tmp_path):
-    file = tmp_path / "MNR2026Q2FEB18.csv"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The folder of an own book with Minnesota's rates, of which each test has a copy."""
+    folder = tmp_path_factory.mktemp("rates")
+    file = folder / "MNR2026Q2FEB18.csv"
     file.write_text(RATES)
-    return file
+    imported(folder / "own" / "book.db", file)
+    return folder / "own"
 
 
 @pytest.fixture
-def own(tmp_path, rates):
+def own(tmp_path, made):
     """An own book with Minnesota's rates."""
-    path = tmp_path / "own" / "book.db"
-    imported(path, rates)
-    return path
+    return shutil.copytree(made, tmp_path / "own") / "book.db"
 
 
 @pytest.fixture
