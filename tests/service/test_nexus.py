@@ -6,13 +6,13 @@ import json
 import sqlite3
 import stat
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.command import start_python
 from support.systems import posix
 
 from svc_sdk.models import NexusList, NexusRecord, NexusRemoval
@@ -340,8 +340,8 @@ with ThreadPoolExecutor(3) as pool:
 def together(url, *tasks):
     """Processes that all begin once all are ready; what each printed at its end."""
     processes = [
-        subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", WORKER, url, *task],
+        start_python(
+            *("-W", "error", "-c", WORKER, url, *task),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
