@@ -1,6 +1,7 @@
 """Nothing of the user who runs the tests is read or written; and a service for the tests.
 
-With `SVC_TEST_REQUIRE=all` a test that would skip because a tool is missing fails instead.
+With `SVC_TEST_REQUIRE=all` a test that would skip because a tool is missing fails instead. With
+`SVC_TEST_ALL=yes` property tests run all their examples, and large tables are gone through whole.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import weakref
 import zipfile
 
 import pytest
-from hypothesis import settings
+from support.examples import load_profile
 from support.faults import KEY, serving
 from support.secrets import TYPED_KEY, files_with
 from support.serving import serving_service
@@ -33,9 +34,7 @@ for _name in ("SIGHUP", "SIGTERM", "SIGQUIT"):
     if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
-# how long an example takes says how busy the machine is
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+load_profile()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -156,7 +155,8 @@ def _no_archive_is_left_open(archives):
     if archives.begun > before:
         left = archives.still_open()
         archives.places.clear()  # the next module is not to blame
-        gc.collect()
+        if left:
+            gc.collect()
         assert left == [], "begun here, and never closed:\n" + "\n".join(left)
 
 

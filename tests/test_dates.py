@@ -12,9 +12,10 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED, read_column
+from support.examples import examples
 
 import svc_tools
 from svc_tools.dates import (
@@ -171,7 +172,7 @@ def outcome(parts):
     return in_words(found), style.note, style.settled()
 
 
-@settings(max_examples=300)
+@examples(40, of=300)
 @given(COLUMNS, st.data())
 def test_any_parts_of_a_column_are_read_as_the_whole_of_it(cells, data):
     cuts = data.draw(st.lists(st.integers(0, len(cells)), max_size=4).map(sorted))

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.faults import echoing
 from support.frames import found, half, line, looked_up, lost, money, taxed
 
@@ -79,7 +80,7 @@ DAYS = [MAY, JUNE, None]
     st.booleans(),
     st.data(),
 )
-@settings(max_examples=40, deadline=None)
+@examples(10, of=40)
 def test_the_lines_add_up_to_the_totals_and_those_of_parts_are_those_of_the_frame(
     drawn, with_tax, data
 ):

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 import svc_tools
 from svc_tools import tabular
@@ -286,7 +287,7 @@ ROWS = st.lists(
 FORMS = st.sampled_from(["text", "float", "decimal", "arrow"])
 
 
-@settings(max_examples=40)
+@examples(10, of=40)
 @given(ROWS, FORMS, st.integers(1, 9))
 def test_daily_totals_are_those_of_a_loop(rows, form, size):
     frame = pd.DataFrame(rows, columns=["state", "date", "channel", "amount", "order_id"])

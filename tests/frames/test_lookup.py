@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.cards import DOUBTFUL, FREIGHT, UNREADABLE, doubtful, of_freight
+from support.examples import examples
 from support.faults import answer, echo, echoing
 
 import svc_tools
@@ -469,7 +470,7 @@ _CELLS = st.sampled_from(["TX", "CA", "", None, "NY"])
 _TEXTS = st.sampled_from(["78701", "78702", None, "07030", "7030"])
 
 
-@settings(max_examples=60)
+@examples(15, of=60)
 @given(st.lists(st.tuples(_CELLS, _TEXTS, st.sampled_from([1, 2, None])), max_size=40))
 def test_rows_share_a_question_exactly_where_their_cells_are_equal(rows):
     frame = pd.DataFrame(rows, columns=["a", "b", "c"]).astype(

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.faults import answer, serving
 from support.frames import queries_of
 
@@ -125,9 +126,7 @@ def same(client, frame, result, grain, prefix=""):
         assert (status, None if rate is None else f"{rate:.5f}", error) == expected, row
 
 
-_FOR = settings(
-    max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+_FOR = examples(12, of=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @_FOR

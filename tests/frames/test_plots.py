@@ -8,10 +8,11 @@ from decimal import Decimal
 import matplotlib.colors
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
+from support.examples import examples
 from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
@@ -111,7 +112,7 @@ def test_the_darker_the_more_and_white_letters_on_dark_tiles_only():
         assert (letters == "#ffffff") == (fill < 0.75)
 
 
-@settings(max_examples=30)
+@examples(7, of=30)
 @given(st.lists(st.integers(1, 10**13), min_size=1, max_size=51))
 def test_every_tax_is_in_the_class_whose_bounds_hold_it(cents):
     rows = [

@@ -9,8 +9,9 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.frames import enriched, partial, row
 from support.shops import COLUMNS, columns_of
 
@@ -142,7 +143,7 @@ NASTY = st.one_of(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@examples(5, of=20)
 @given(text=NASTY, name=NASTY, title=NASTY)
 def test_no_text_from_the_data_becomes_markup(tmp_path_factory, text, name, title):
     folder = tmp_path_factory.mktemp("page")

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.frames import (
     enriched,
     half,
@@ -221,7 +222,7 @@ KINDS = [line(), DOUBTED, RANGED, half(), lost(), lost("failed", state="GA"), lo
     ),
     st.integers(1, 100),
 )
-@settings(max_examples=40)
+@examples(10, of=40)
 def test_every_row_that_needs_a_person_is_listed_once_and_the_sums_tie(drawn, share):
     kinds = [kind for kind, _ in drawn]
     amounts = [None if cents is None else Decimal(cents).scaleb(-2) for _, cents in drawn]

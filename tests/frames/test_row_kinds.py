@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from svc_tools.frames import enrich_file
 from svc_tools.frames.lookup.row_kinds import (
@@ -403,7 +404,7 @@ WORDS = ["paid", "voided", "Pending", "refunded", "Refund", None]
     st.integers(1, 7),
     st.sampled_from(["subtract", "add", "leave"]),
 )
-@settings(max_examples=60)
+@examples(15, of=60)
 def test_slices_of_a_file_give_what_the_whole_gives(rows, size, answer):
     frame = pd.DataFrame({"Status": [word for word, _ in rows]}, dtype=object)
     cents = np.array([amount for _, amount in rows])

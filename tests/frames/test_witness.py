@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.order_figures import OrderFigures, residuals
 from support.sales_files import dollars, sales_file
 
@@ -896,7 +897,7 @@ def weighed(sales, frame=None) -> Verdict:
 class TestShops:
     """Files of shops of which the right figures are known."""
 
-    @settings(max_examples=120)
+    @examples(30, of=120)
     @given(SEEDS)
     @example(69)
     @example(31_869)
@@ -916,7 +917,7 @@ class TestShops:
         if verdict.sums.tax:
             assert found.tax[use].tolist() == sales.tax[use].tolist(), sales.choices
 
-    @settings(max_examples=25)
+    @examples(6, of=25)
     @given(SEEDS)
     def test_an_ordinary_file_is_decided(self, seed) -> None:
         plain = {"discount": "column", "tax": "added", "delivery": "added", "tip": "none"}
@@ -929,7 +930,7 @@ class TestShops:
             assert verdict.sums is not None
             assert verdict.sums.witness == "sum"
 
-    @settings(max_examples=100)
+    @examples(25, of=100)
     @given(SEEDS)
     @example(121640)
     @example(411)
@@ -962,7 +963,7 @@ class TestShops:
 class TestInvariance:
     """What must not change the reading."""
 
-    @settings(max_examples=30)
+    @examples(7, of=30)
     @given(SEEDS)
     def test_shuffled_rows_and_further_columns(self, seed) -> None:
         sales = sales_file(seed)
@@ -978,7 +979,7 @@ class TestInvariance:
         assert after.doubts == before.doubts
         assert np.array_equal(after.to_check, before.to_check[mixed])
 
-    @settings(max_examples=25)
+    @examples(6, of=25)
     @given(SEEDS, st.sampled_from(["float", "decimal", "category", "arrow", "object"]))
     def test_other_dtypes(self, seed, kind) -> None:
         sales = sales_file(seed)
@@ -992,7 +993,7 @@ class TestInvariance:
         assert after.doubts == before.doubts
         assert np.array_equal(after.to_check, before.to_check)
 
-    @settings(max_examples=6)
+    @examples(3, of=6)
     @given(SEEDS, st.integers(1, 40))
     def test_chunks_give_the_figures_of_the_whole(self, seed, size) -> None:
         sales = sales_file(seed, tax="added", total=True, lines="repeated", pieces="some")

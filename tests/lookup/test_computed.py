@@ -19,7 +19,7 @@ from random import Random
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from support.boundary_files import (
     AROUND_MINNEAPOLIS,
@@ -29,6 +29,7 @@ from support.boundary_files import (
     imported,
     line,
 )
+from support.examples import examples
 from support.systems import posix
 
 import svc_tools
@@ -198,7 +199,7 @@ def places(draw):
 
 
 @pytest.mark.timeout(240)  # hundreds of requests on a busy machine
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(40, of=250, suppress_health_check=[HealthCheck.too_slow])
 @given(place=places(), day=st.dates(FIRST, LAST), detail=st.booleans(), data=st.data())
 @example(place=Place("T/X", "zip", zip="78701"), day=LAST, detail=False, data=None)
 @example(place=Place("..", "zip", zip="78701"), day=LAST, detail=False, data=None)

@@ -15,10 +15,11 @@ from itertools import pairwise
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support.answers import PLACES, places, statuses
 from support.counting import BODY, counting
+from support.examples import examples
 from support.faults import (
     ALIVE,
     GOOD,
@@ -570,7 +571,7 @@ def server():
         yield state
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, of=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=PLACES, detail=st.booleans(), prefix=st.sampled_from(["", "/a/b", "/with blank"]))
 def test_a_run_sends_the_very_bytes_that_the_client_sends(server, place, detail, prefix):
     server.will(echo)

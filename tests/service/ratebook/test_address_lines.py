@@ -7,9 +7,10 @@ from datetime import date
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import cases, codes
+from support.examples import examples
 
 from svc_tools.service.ratebook import Query, load_book
 from svc_tools.service.ratebook.address_line import parse_line
@@ -113,7 +114,7 @@ def test_what_is_invisible_changes_nothing(unseen):
 PIECES = ["# ", "#", "box ", "ste. ", "- ", ", ", "attn ", "u s a ", "NC ", "28202 ", "St ", "(a) "]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(15, of=60)
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=3), st.sampled_from(["", "(", "5"]))
 def test_no_line_takes_long(pieces, end):
     line = ("".join(pieces) * 200)[: 200 - len(end)] + end
@@ -161,7 +162,7 @@ def test_the_four_digits_survive_in_every_mode(book, query):
     assert (parts.zip, parts.plus4) == ("28202", "1234")
 
 
-@settings(max_examples=60)
+@examples(15, of=60)
 @given(
     number=st.integers(1, 99_999),
     street=st.sampled_from(["Elm St", "N Tryon St", "Hwy 70", "Martin Luther King Jr Blvd"]),
@@ -302,7 +303,7 @@ def test_a_zip_that_stands_first_decides(ask, book, state, line, expected):
     assert "place_input_mismatch" not in codes(answer)
 
 
-@settings(max_examples=100)
+@examples(25, of=100)
 @given(
     number=st.integers(10_000, 99_999),
     street=st.sampled_from(["Main St", "Houston St", "Old Mill Rd", "Dallas Pkwy", "Hwy 6 S"]),
@@ -317,7 +318,7 @@ def test_any_house_number_of_five_digits_stays_one(book, number, street, data):
     assert parts_of(book, Query(state="TX", address=line)).zip == place.zip
 
 
-@settings(max_examples=100)
+@examples(25, of=100)
 @given(
     state=st.sampled_from(["CA", "IL", "NC", "NY", "OH", "TX", "WA"]),
     way=st.sampled_from(
