@@ -415,9 +415,7 @@ def run_script(code, *arguments):
 def run_new_python(code, *arguments):
     """The same from the first import to the end of all that was loaded."""
     command = [sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
-    return printed(
-        subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    )
+    return printed(subprocess.run(command, capture_output=True, text=True, timeout=60, check=False))
 
 
 def printed(done):

@@ -96,6 +96,13 @@ class Warm:
 WARM = Warm()
 
 
+def _all_of(stream):
+    if stream is None or stream.closed:
+        return None
+    with stream:
+        return stream.read()
+
+
 def _raw(size, file, mode):
     return os.fdopen(file, f"{mode}b", size)
 
@@ -167,17 +174,14 @@ class Forked:
                 if typed:
                     self.stdin.write(typed)
         with ThreadPoolExecutor(2) as readers:
-            written = [
-                readers.submit(stream.read) if stream else None
-                for stream in (self.stdout, self.stderr)
-            ]
+            written = [readers.submit(_all_of, one) for one in (self.stdout, self.stderr)]
             try:
                 self.wait(timeout)
             except subprocess.TimeoutExpired as error:
                 self.kill()
-                error.output, error.stderr = (found and found.result() for found in written)
+                error.output, error.stderr = (found.result() for found in written)
                 raise
-        return tuple(found and found.result() for found in written)
+        return tuple(found.result() for found in written)
 
     def send_signal(self, number):
         """Send a signal, unless it ended."""
