@@ -18,6 +18,7 @@ import test_public_names
 from filelock import FileLock
 from sphinx.util.inventory import InventoryFile
 from support.browser import browser, new_page
+from support.notebooks import warm_kernels
 
 from scripts import run_notebooks
 from svc_tools import codes
@@ -187,7 +188,8 @@ def test_a_notebook_is_executed_once_for_its_content(tmp_path, monkeypatch):
     def written(source):
         cell = nbformat.v4.new_code_cell(source, id="one")
         path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=[cell])), encoding="utf-8")
-        run_notebooks.execute([path])
+        with warm_kernels():
+            run_notebooks.execute([path])
         (stored,) = (tmp_path / "stored").iterdir()
         assert stored == run_notebooks.executed(path)
         (found,) = json.loads(stored.read_text(encoding="utf-8"))["cells"]
