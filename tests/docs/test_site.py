@@ -18,6 +18,7 @@ import test_public_names
 from filelock import FileLock
 from sphinx.util.inventory import InventoryFile
 from support.browser import browser, new_page
+from support.examples import spread
 from support.notebooks import warm_kernels
 
 from scripts import run_notebooks
@@ -161,7 +162,8 @@ def test_a_narrow_screen_shows_every_page_without_scrolling_sideways(site, pages
         browser() as running,
         new_page(running, width=400, height=800, colours=scheme, offline=True) as (page, seen),
     ):
-        for name in pages.keys() - {"index.html"}:  # it leads to the start page
+        names = sorted(pages.keys() - {"index.html"})  # it leads to the start page
+        for name in names if scheme == "light" else spread(names, 5):  # colors are no wider
             page.goto((site / name).as_uri())
             assert page.evaluate(wider) <= 0, name
     assert seen.complaints == []
