@@ -21,7 +21,7 @@ from support.faults import KEY, serving
 from support.secrets import TYPED_KEY, files_with
 from support.serving import serving_service
 from support.systems import homes
-from support.warm import WARM
+from support.warm import WARM, WARM_KERNELS
 
 from svc_sdk import Svc
 
@@ -101,7 +101,8 @@ def _own_home(tmp_path_factory):
         # nor is the keyring of the person who runs the tests asked for a key
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
-        WARM.end()
+        for parent in (WARM, WARM_KERNELS):
+            parent.end()
     if hasattr(signal, "SIGALRM"):  # what all tests wrote is not the last one's time
         signal.alarm(300)
     for key in (KEY, TYPED_KEY):

@@ -7,8 +7,9 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.faults import KEY, LISTED, echo, echoing, serving
 from support.spreadsheets import cells_of, desk_of, shown
 
@@ -237,7 +238,7 @@ def steady():
         yield desk_of(client)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, of=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(CALLS, min_size=1, max_size=4))
 def test_any_cells_give_a_known_value_or_an_error_with_a_sentence(steady, caplog, calls):
     caplog.set_level(logging.ERROR)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import ALL
 from support.faults import echo, echoing
 from support.spreadsheets import desk_of, shown
 
@@ -61,12 +62,12 @@ def amounts(count):
         yield cents * 500 if number % 3 else cents
 
 
-def test_tax_is_that_of_decimals_on_100_000_cases(any_rate):
+def test_tax_is_that_of_decimals_on_thousands_of_cases(any_rate):
     zips = list(range(75001, 75200))
     rates = {one: Decimal(rate_units(one)).scaleb(-5) for one in zips}
     ties = 0
     for number, (mode, rounding) in enumerate(MODES.items()):
-        cents = list(amounts(25_000))
+        cents = list(amounts(25_000 if ALL else 2_500))
         of = [zips[(row + number) % len(zips)] for row in range(len(cents))]
         column = [[one / 100] for one in cents]
         asked = [[float(one)] for one in of]
@@ -77,7 +78,7 @@ def test_tax_is_that_of_decimals_on_100_000_cases(any_rate):
             assert isinstance(cell, float)
             assert Decimal(f"{cell:.15g}") == exact, (one, rates[zip_code], mode)
             ties += abs(product) % CENT == Decimal("0.005")
-    assert ties > 1000, ties
+    assert ties > (1000 if ALL else 100), ties
 
 
 @pytest.mark.parametrize(

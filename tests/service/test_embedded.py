@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import uvicorn
 from pydantic import SecretStr
+from support.command import run_python
 from support.systems import homes, posix
 
 import svc_tools
@@ -382,8 +383,8 @@ print(outcome.status, client._service.address, sorted(
 def test_a_lookup_opens_no_database_and_no_port_and_writes_no_file(tmp_path, monkeypatch):
     for name, value in homes(tmp_path / "home").items():
         monkeypatch.setenv(name, value)
-    assert run_python(LIGHT) == ["[]", "[]"]
-    assert run_python(LIGHT_MANY) == ["ok", "None", "[]"]
+    assert run_new_python(LIGHT) == ["[]", "[]"]
+    assert run_new_python(LIGHT_MANY) == ["ok", "None", "[]"]
     assert not (tmp_path / "home").exists()
 
 
@@ -403,18 +404,21 @@ threading.Thread(target=work).start()
 
 def test_a_thread_that_outlives_the_main_thread_looks_up(db, monkeypatch):
     monkeypatch.setenv("SVC_DATABASE_URL", str(db))
-    assert run_python(OUTLIVES) == ["ok", "0.06625"]
+    assert run_new_python(OUTLIVES) == ["ok", "0.06625"]
 
 
-def run_python(code, *arguments):
-    """A program of its own, in which every warning is an error; what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def run_script(code, *arguments):
+    """A process of its own, in which every warning is an error; what it printed."""
+    return printed(run_python("-W", "error", "-c", code, *arguments))
+
+
+def run_new_python(code, *arguments):
+    """The same from the first import to the end of all that was loaded."""
+    command = [sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
+    return printed(subprocess.run(command, capture_output=True, text=True, timeout=60, check=False))
+
+
+def printed(done):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout.split()
@@ -439,7 +443,7 @@ def test_a_program_that_never_closes_it_ends_cleanly(db):
     # whoever logs everything reads nothing of the service
     code = ASK.replace("service =", "logging.basicConfig(level=logging.INFO)\nservice =")
     code = code.replace("return client", "logging.disable()\n        return client")
-    assert run_python(f"{last}{code}print(ask(service))", db) == ["200", "running=False"]
+    assert run_new_python(f"{last}{code}print(ask(service))", db) == ["200", "running=False"]
 
 
 FORK = """
@@ -476,12 +480,12 @@ print("parent")
 
 @posix
 def test_a_forked_child_starts_its_own_and_does_not_hold_the_parent_s_port(db):
-    assert sorted(run_python(ASK + FORK, db)) == ["child", "parent"]
+    assert sorted(run_script(ASK + FORK, db)) == ["child", "parent"]
 
 
 def test_any_number_of_requests_wake_the_port(db):
     code = f"{ASK}for _ in range(5000):\n    service.listen()\nprint(ask(service))"
-    assert run_python(code, db) == ["200"]
+    assert run_script(code, db) == ["200"]
 
 
 FORKED_CLIENT = """
@@ -534,13 +538,13 @@ print("both")
 
 @posix
 def test_a_child_that_is_forked_while_the_book_is_checked_does_not_wait_for_the_parent(db):
-    assert run_python(FORKED_WHILE_CHECKED, db) == ["both"]
+    assert run_script(FORKED_WHILE_CHECKED, db) == ["both"]
 
 
 @posix
 @pytest.mark.parametrize("parent", ["served", "waiting"])
 def test_a_client_that_a_forked_child_inherits_works_there_and_in_the_parent(db, parent):
-    assert run_python(FORKED_CLIENT, db, parent) == ["78701", "ok", "0", "78703", "0"]
+    assert run_script(FORKED_CLIENT, db, parent) == ["78701", "ok", "0", "78703", "0"]
 
 
 FORKED_BEFORE = """
@@ -569,7 +573,7 @@ print(client.base_url, client.list_nexus().count)
 
 @posix
 def test_where_nobody_asked_for_the_port_a_forked_child_has_its_own(db):
-    of_child, of_parent, count = run_python(FORKED_BEFORE, db)
+    of_child, of_parent, count = run_script(FORKED_BEFORE, db)
     assert of_child.startswith("http://127.0.0.1:")
     assert of_parent.startswith("http://127.0.0.1:")
     assert count == "1"

@@ -6,9 +6,10 @@ import json
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from support.command import svc_tools
+from support.examples import examples
 
 from svc_tools.service import rates
 from svc_tools.service.params import LookupParams, field_schemas, read_lookup
@@ -168,7 +169,7 @@ def test_a_period_is_the_first_day_of_its_quarter(day):
     assert day - start < timedelta(days=92)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@examples(20, of=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(
         [("TX", {"zip": "78701"}), ("WA", {"zip": "98101"}), ("WI", {"location": "Milwaukee"})]

@@ -6,13 +6,14 @@ import json
 import sqlite3
 import stat
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.command import start_python
+from support.examples import examples
 from support.systems import posix
 
 from svc_sdk.models import NexusList, NexusRecord, NexusRemoval
@@ -126,7 +127,7 @@ def test_thousands_of_mistakes_get_a_short_answer(shared):
 names = st.text(st.characters(codec="utf-8"), max_size=12).filter(lambda name: name != "nexus_type")
 
 
-@settings(max_examples=25)
+@examples(8, of=25)
 @given(st.dictionaries(names, st.text(max_size=8).map(lambda text: text.encode(errors="replace"))))
 def test_no_unknown_parameter_removes_anything(shared_on_both, unknown):
     put(shared_on_both, state="VT")
@@ -192,7 +193,7 @@ fields = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25)
+@examples(8, of=25)
 @given(st.lists(fields, min_size=1, max_size=4))
 def test_a_record_is_the_sum_of_its_updates(shared_on_both, updates):
     shared = shared_on_both
@@ -340,8 +341,8 @@ with ThreadPoolExecutor(3) as pool:
 def together(url, *tasks):
     """Processes that all begin once all are ready; what each printed at its end."""
     processes = [
-        subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", WORKER, url, *task],
+        start_python(
+            *("-W", "error", "-c", WORKER, url, *task),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

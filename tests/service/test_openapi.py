@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
+from support.examples import ALL
 from support.serving import make_key
 
 from svc_sdk.models import TaxResponse
@@ -206,7 +207,7 @@ hooks = {hooks}
 headers = {{ X-API-Key = "{key}" }}
 generation.deterministic = true
 generation.database = "none"
-generation.max-examples = 25
+generation.max-examples = {examples}
 
 [warnings]
 # that most lookups are 400 or 404 is what random places come to
@@ -223,7 +224,9 @@ checks.positive_data_acceptance.expected-statuses = [200, 400, 404]
 def schemathesis(service, folder, **environment):
     """What one run says."""
     configuration = folder / "schemathesis.toml"
-    text = CONFIGURATION.format(hooks=json.dumps(str(HOOKS)), key=service.key)
+    text = CONFIGURATION.format(
+        hooks=json.dumps(str(HOOKS)), key=service.key, examples=25 if ALL else 5
+    )
     configuration.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(configuration)]
     command += ["run", f"{service.base_url}/openapi.json", "--no-color", "--continue-on-failure"]

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from support.warm import Forked
+from support.warm import WARM, Forked
 
 TOO_LONG = 50
 """Seconds after which a command is ended: before the test that waits for it is."""
@@ -14,7 +14,7 @@ AT_THE_START = ("PYTHON", "TZ", "LC_", "LANG")
 """How the variables begin that Python reads before any command does."""
 
 
-def start_python(*arguments, python=sys.executable, **options):
+def start_python(*arguments, python=sys.executable, parent=WARM, **options):
     """`python` with arguments and the options of `subprocess.Popen`, its libraries loaded.
 
     Where nothing can be loaded before, it is a new Python.
@@ -23,7 +23,7 @@ def start_python(*arguments, python=sys.executable, **options):
     changed = (options.get("env") or os.environ).items() ^ os.environ.items()
     # a forked child of macOS may not use the libraries of the system, and a Windows has no fork
     if here and not any(name.startswith(AT_THE_START) for name, _ in changed):
-        return Forked(arguments, **options)
+        return Forked(arguments, parent=parent, **options)
     return subprocess.Popen([python, *map(str, arguments)], **options)
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
 
 import nbformat
+import pytest
+from jupyter_client import launcher
 from nbclient import NotebookClient
+
+from support.command import start_python
+from support.warm import WARM_KERNELS
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
@@ -46,7 +53,24 @@ class Ran:
         return [json.dumps(self.notebook).encode(), *(path.read_bytes() for path in files)]
 
 
-def run(name, folder, *, again=False):
+@contextmanager
+def warm_kernels():
+    """Kernels that find their libraries loaded, for the length of the block."""
+    start = launcher.Popen
+
+    def start_warm(command, **options):
+        if command[0] != sys.executable:
+            return start(command, **options)
+        return start_python(*command[1:], parent=WARM_KERNELS, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launcher, "Popen", start_warm)
+        # a kernel whose parent is another process than the one that started it would end
+        patch.setenv("JPY_PARENT_PID", "1")
+        yield
+
+
+def run(name, folder, *, again=False, changed=("", "")):
     """Execute a notebook in a kernel and a folder of the test's own, and once more in the same.
 
     The second pass finds what the first one wrote; what is returned is the first pass.
@@ -55,10 +79,13 @@ def run(name, folder, *, again=False):
         name: which notebook.
         folder: where it runs.
         again: whether there is a second pass.
+        changed: a line of its code, and what stands there instead.
     """
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+    for cell in notebook.cells if any(changed) else ():
+        cell.source = cell.source.replace(*changed)
     client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(folder)}})
-    with client.setup_kernel():
+    with warm_kernels(), client.setup_kernel():
         for number, cell in enumerate(notebook.cells):
             client.execute_cell(cell, number)
         client.set_widgets_metadata()
@@ -80,7 +107,8 @@ def run_cells(*sources, folder, allow_errors=False):
         resources={"metadata": {"path": str(folder)}},
         allow_errors=allow_errors,
     )
-    client.execute()
+    with warm_kernels():
+        client.execute()
     return [cell.outputs for cell in notebook.cells]
 
 

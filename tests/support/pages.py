@@ -7,12 +7,12 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from dataclasses import dataclass
 from functools import cached_property
 
 import httpx
 
+from support.command import start_python
 from support.systems import interrupt
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/")
@@ -58,9 +58,8 @@ class ServedPage:
 def served_page(*options, cwd=None, **environment):
     """`svc-tools panel` for the length of the block; without a browser, unless one is named."""
     shown = () if "--browser" in options else ("--no-browser",)
-    command = [sys.executable, "-m", "svc_tools", "panel", *shown, *options]
-    with subprocess.Popen(
-        command,
+    with start_python(
+        *("-m", "svc_tools", "panel", *shown, *options),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

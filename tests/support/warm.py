@@ -2,8 +2,8 @@
 
 Most of what a command takes is Python reading libraries and rates. Here one process reads them
 once, and each command, service and script is a child of it (`fork`), with its own arguments,
-environment and folder, as `python -m svc_tools` has them. What is loaded when cannot be tested
-here: `test_imports` starts Python itself for that.
+environment and folder, as `python -m svc_tools` has them; another is the parent of the kernels of
+notebooks. What is loaded when cannot be tested here: `test_imports` starts Python itself for that.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ LIBRARIES = (
     *("svc_tools.frames.files.enriched_file", "svc_tools.excel.officejs.serving"),
     *("filelock", "typer._adapters", "typer._click.decorators", "typer._click._textwrap"),
 )
+OF_KERNELS = (
+    *("ipykernel.kernelapp", "ipykernel.ipkernel", "ipywidgets", "pandas", "pyarrow.parquet"),
+    *("svc_tools.demo", "svc_tools.frames.files.job", "svc_tools.lookup.many", "svc_tools.nexus"),
+    *("svc_tools.service.computing", "svc_tools.service.embedded", "svc_tools.widgets"),
+)
 TASK_BYTES = 1 << 17
 """Most bytes of a task; nearly all of them are the environment."""
 
@@ -51,7 +56,8 @@ TASK_BYTES = 1 << 17
 class Warm:
     """The process whose children the commands are; started with the first one."""
 
-    def __init__(self):
+    def __init__(self, libraries):
+        self.libraries = libraries
         self.lock = threading.Lock()
         self.process = self.tasks = None
         self.measured = {}
@@ -79,7 +85,7 @@ class Warm:
         with theirs:
             self.process = subprocess.Popen(
                 # this folder has modules of its own
-                [sys.executable, "-P", __file__, str(theirs.fileno())],
+                [sys.executable, "-P", __file__, str(theirs.fileno()), *self.libraries],
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 env=os.environ | self.measured,
@@ -93,7 +99,15 @@ class Warm:
             self.process = None
 
 
-WARM = Warm()
+WARM = Warm(LIBRARIES)
+WARM_KERNELS = Warm(OF_KERNELS)
+
+
+def _all_of(stream):
+    if stream is None or stream.closed:
+        return None
+    with stream:
+        return stream.read()
 
 
 def _raw(size, file, mode):
@@ -115,6 +129,7 @@ class Forked:
         text=False,
         bufsize=-1,
         start_new_session=False,
+        parent=WARM,
     ):
         self.args, self.returncode = arguments, None
         self.stdin = self.stdout = self.stderr = None
@@ -143,7 +158,7 @@ class Forked:
                 else:
                     own = given if isinstance(given, int) else given.fileno()
                 files.append(own)
-            self.pid, self._ended = WARM.fork(task, files)
+            self.pid, self._ended = parent.fork(task, files)
 
     def poll(self):
         """Its exit code, once it ended."""
@@ -167,17 +182,14 @@ class Forked:
                 if typed:
                     self.stdin.write(typed)
         with ThreadPoolExecutor(2) as readers:
-            written = [
-                readers.submit(stream.read) if stream else None
-                for stream in (self.stdout, self.stderr)
-            ]
+            written = [readers.submit(_all_of, one) for one in (self.stdout, self.stderr)]
             try:
                 self.wait(timeout)
             except subprocess.TimeoutExpired as error:
                 self.kill()
-                error.output, error.stderr = (found and found.result() for found in written)
+                error.output, error.stderr = (found.result() for found in written)
                 raise
-        return tuple(found and found.result() for found in written)
+        return tuple(found.result() for found in written)
 
     def send_signal(self, number):
         """Send a signal, unless it ended."""
@@ -237,13 +249,15 @@ def serve(tasks):
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
             tasks.close()
-            for file in (woken, wakes, files.pop(), *running.values()):
+            for file in (woken, wakes, *running.values()):
                 os.close(file)
-            task = json.loads(message)
+            task, waiting = json.loads(message), files.pop()
             become(task, files)
+            # now: who waits for it may signal its process group, which was this one's before
+            os.write(waiting, f"{os.getpid()}\n".encode())
+            os.close(waiting)
             return task
         running[child] = files.pop()
-        os.write(running[child], f"{child}\n".encode())
         for file in files:
             os.close(file)
 
@@ -314,7 +328,7 @@ def end_with(code):
 
 
 if __name__ == "__main__":
-    for name in LIBRARIES:
+    for name in sys.argv[2:]:
         importlib.import_module(name)
     ratebook = importlib.import_module("svc_tools.service.ratebook")
     book, a_day = ratebook.load_book(), date(2026, 5, 1)
