@@ -16,14 +16,13 @@ demo: $(ALL)
 notebook: $(ALL)
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 
-# COVERAGE=yes measures branch coverage too, which takes half as long again
+# the 20 slowest are always printed. COVERAGE=yes measures branch coverage too, which takes half as
+# long again; with SVC_TEST_ALL=yes each property tries all its examples: .ci/run --all sets both
 test: $(DEV)
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations=20 $(if $(COVERAGE),--cov --cov-report=)
 ifdef COVERAGE
-	$(BIN)/python -m pytest -n auto --dist worksteal --durations=20 --cov --cov-report=
 	$(BIN)/python -m coverage report --include='svc_sdk/*' --fail-under=95
 	$(BIN)/python -m coverage report --fail-under=90 --format=total
-else
-	$(BIN)/python -m pytest -n auto --dist worksteal
 endif
 
 lint: $(DEV)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from benchmarks.measure import Finding, medians, scaled, timed
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals
-from svc_tools.frames.results import encode
+from svc_tools.frames.lookup.results import encode
+from svc_tools.frames.values.arrow import MONEY, RATE, cents_of, decimals
 from svc_tools.lookup.outcomes import Component
 
 if TYPE_CHECKING:

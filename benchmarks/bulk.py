@@ -24,7 +24,7 @@ from benchmarks.measure import Finding, medians, scaled
 from svc_sdk import Svc
 from svc_tools.lookup import look_up
 from svc_tools.lookup.cache import Cache
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

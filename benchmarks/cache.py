@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Finding, medians, scaled, timed
 from svc_tools.config import Source
 from svc_tools.lookup import Found, Outcome
-from svc_tools.lookup.cache import Cache, Store
-from svc_tools.places import Place
+from svc_tools.lookup.cache import Cache, CacheAtPath
+from svc_tools.tables.places import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ def findings() -> Iterator[Finding]:
             return timed(lambda: cache.store(SOURCE, answers, detail=False))
 
         def read() -> float:
-            store = Store(Path(folder, "1.db"))
+            store = CacheAtPath(Path(folder, "1.db"))
             store.known(SOURCE, places[:1], detail=False, now=now)
             took = timed(lambda: found(store.known(SOURCE, places, detail=False, now=now)))
             store.close()

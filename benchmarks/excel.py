@@ -12,7 +12,7 @@ from benchmarks.bulk import KEY, answering
 from benchmarks.measure import Finding, medians, scaled
 from svc_sdk import Svc
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.functions import FunctionCall, evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,10 +33,12 @@ SHEET = [
 
 def core() -> Finding:
     """What every adapter stands on: a burst of calls known together, against cell after cell."""
-    calls = [Call(f"SVC_{one['id']}", tuple(rows[0][0] for rows in one["args"])) for one in SHEET]
+    calls = [
+        FunctionCall(f"SVC_{one['id']}", tuple(rows[0][0] for rows in one["args"])) for one in SHEET
+    ]
     with answering() as base, Svc(KEY, base_url=base) as client:
 
-        def sheet(bursts: list[list[Call]]) -> float:
+        def sheet(bursts: list[list[FunctionCall]]) -> float:
             desk = Desk(client, cache=False)
             start = time.perf_counter()
             found = [one for burst in bursts for one in evaluate(desk, burst)]

@@ -20,10 +20,10 @@ from benchmarks.bulk import KEY, answering
 from benchmarks.excel import FORMULAS, PLACES, ROUNDS, SHEET
 from benchmarks.measure import Finding, medians
 from svc_sdk import Svc
+from svc_tools.base.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.officejs.app import make_app
+from svc_tools.excel.officejs.app import addin_app
 from svc_tools.excel.officejs.pages import functions_script
-from svc_tools.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def local_server(desk: Desk) -> Iterator[LocalGuard]:
     """The local server over a desk, for the length of the block."""
     sockets = listen_on_localhost(0)
     guard = LocalGuard(sockets[0].getsockname()[1], token=SecretStr("benchmark"))
-    running = serve_in_thread(make_app(desk, guard), sockets)
+    running = serve_in_thread(addin_app(desk, guard), sockets)
     try:
         yield guard
     finally:

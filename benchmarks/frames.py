@@ -25,13 +25,14 @@ from benchmarks.measure import (
 from svc_sdk import Svc
 from svc_tools.config import cache_path, connect, source_of
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.columns import find_inputs
+from svc_tools.frames.lookup.columns import find_inputs
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.lookup import Found, Outcome
 from svc_tools.lookup.cache import Cache
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RATE_COLUMNS
-from svc_tools.places import STATES, Place, states_of
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.places import Place
+from svc_tools.tables.states import STATES, states_of_zip
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +68,7 @@ def places(count: int) -> list[tuple[str, str]]:
     found = []
     for number in range(100_000):
         zip5 = f"{number:05d}"
-        (state, *others) = [*states_of(zip5), ""]
+        (state, *others) = [*states_of_zip(zip5), ""]
         if state in STATES and others == [""]:
             found.append((state, zip5))
     step = len(found) // count

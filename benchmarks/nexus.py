@@ -15,7 +15,7 @@ from pyarrow import csv
 from benchmarks.measure import Finding, in_a_process, medians, most_held, scaled, timed
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.sales.exposure import daily_sales
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

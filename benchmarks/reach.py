@@ -72,7 +72,7 @@ def operations(folder: Path) -> dict[str, Callable[[str, str], Callable[[], obje
 
     import svc_tools  # noqa: PLC0415 - as above
     from svc_tools.excel.desk import Desk  # noqa: PLC0415 - as above
-    from svc_tools.excel.functions import Call, evaluate  # noqa: PLC0415 - as above
+    from svc_tools.excel.functions import FunctionCall, evaluate  # noqa: PLC0415 - as above
     from svc_tools.frames import enrich_file  # noqa: PLC0415 - as above
 
     client = svc_tools.connect("embedded")
@@ -116,7 +116,9 @@ def operations(folder: Path) -> dict[str, Callable[[str, str], Callable[[], obje
         "df.svc.tax": tax,
         "df.svc.review": review,
         "df.svc.report": report,
-        "SVC_RATE": lambda state, zip5: lambda: evaluate(desk, [Call("SVC_RATE", (state, zip5))]),
+        "SVC_RATE": lambda state, zip5: (
+            lambda: evaluate(desk, [FunctionCall("SVC_RATE", (state, zip5))])
+        ),
         "GET /v1/tax/CA": lambda state, zip5: (
             lambda: http.get(f"/v1/tax/{state}", params={"zip": zip5}).raise_for_status()
         ),

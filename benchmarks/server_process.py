@@ -25,7 +25,7 @@ from starlette.responses import Response
 
 from benchmarks.load import KEY
 from benchmarks.measure import resident
-from svc_tools.loopback import address_of, listen
+from svc_tools.base.loopback import base_address, listen
 
 with suppress(ImportError):  # Windows has no such limit
     import resource
@@ -45,7 +45,7 @@ def empty() -> None:
         app, lifespan="off", ws="none", log_config=None, access_log=False, timeout_keep_alive=75
     )
     with listen("127.0.0.1", 0) as listener:
-        print(address_of(listener), flush=True)
+        print(base_address(listener), flush=True)
         uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from benchmarks.measure import Finding, medians, scaled, timed
 from svc_tools.frames import SvcAccessor
-from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals
-from svc_tools.frames.taxes.rounding import rounded_tax
+from svc_tools.frames.values.arrow import MONEY, RATE, cents_of, decimals
+from svc_tools.frames.values.rounding import rounded_tax
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

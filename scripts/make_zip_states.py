@@ -1,6 +1,6 @@
-"""Make `svc_tools/places/zip_states.csv`: in which states a ZIP lies.
+"""Make `svc_tools/tables/zip_states.csv`: in which states a ZIP lies.
 
-    python scripts/make_zip_states.py zip_county_zcta2020.csv > svc_tools/places/zip_states.csv
+    python scripts/make_zip_states.py zip_county_zcta2020.csv > svc_tools/tables/zip_states.csv
 
 The argument is the Census relationship file of ZCTAs and counties, reduced to the columns zip5,
 state, county_fips3 (public domain); the package `zipcodes` (MIT) adds the ZIPs that have no area.

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from compile_book import compile_book
 
-from svc_tools.codes import PARTIAL_CODES, REVIEWED
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
-from svc_tools.service.ratebook.accuracy import LEVELS, judged, tally
+from svc_tools.service.ratebook.accuracy import RESULT_LEVELS, judged, tally
 from svc_tools.service.ratebook.gazetteer import bases_of
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.rating import Rated, rate_area
+from svc_tools.show.codes import PARTIAL_CODES, REVIEWED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -417,7 +417,7 @@ HEADS = "rows|right|wrong|in range|partial|no rate|right %"
 def counted(results: pd.DataFrame, first: Iterable[str] = ()) -> Iterator[list[object]]:
     """The rows of a table by confidence, the strongest first."""
     counts: dict[Any, Any] = tally(results, "confidence").to_dict("index")
-    for level in sorted(counts, key=LEVELS.index):
+    for level in sorted(counts, key=RESULT_LEVELS.index):
         row = counts[level]
         figures = [f"{count:,}" for count in row.values()]
         yield [*first, level, *figures, share(row["right"], row["rows"])]

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from svc_tools import codes
 from svc_tools.cli.app import app
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
-from svc_tools.exports import EXPORTS
-from svc_tools.places import STATES
+from svc_tools.show import codes
+from svc_tools.tables.exports import EXPORTS
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from svc_tools.exports import Sum
+    from svc_tools.tables.exports import Sum
 
 PAGES = (
     "svc_tools/service/ratebook/data/SOURCES.md",
@@ -68,7 +68,7 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
     yield ""
 
 
-_KINDS: dict[codes.Kind, str] = {
+_KINDS: dict[codes.CodeKind, str] = {
     "status": "Statuses of a row: `lookup_status`",
     "review": "Reasons to review a row: `lookup_review_reason`",
     "warning": "Warnings that flag no row",

@@ -12,7 +12,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from svc_tools.codes import CODES, Kind, codes_of
 from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, DETAIL_COLUMNS, DTYPES, LOOKUP_COLUMNS
 from svc_tools.lookup.options import (
     ROLES,
@@ -24,6 +23,7 @@ from svc_tools.lookup.options import (
     option_rows,
 )
 from svc_tools.service.ratebook import load_book
+from svc_tools.show.codes import CODES, CodeKind, codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ _TREATMENTS = {
 }
 
 
-def _rows(kind: Kind, columns: int) -> Iterator[str]:
+def _rows(kind: CodeKind, columns: int) -> Iterator[str]:
     for code in codes_of(kind):
         row = CODES[code]
         yield f"| {' | '.join((f'`{code}`', row.meaning, row.why)[:columns])} |\n"
@@ -110,7 +110,7 @@ def written(text: str) -> str:
     """A page with its tables of codes as the code has them."""
 
     def table(found: re.Match[str]) -> str:
-        kind = next(name for name in get_args(Kind) if name == found[2])
+        kind = next(name for name in get_args(CodeKind) if name == found[2])
         return found[1] + "".join(_rows(kind, found[3].count("|") - 1))
 
     text = _TABLE.sub(table, text)

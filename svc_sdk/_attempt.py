@@ -247,13 +247,13 @@ def read_body(response: httpx.Response, deadline: Deadline) -> bytes:
     """
     deadline.start()
     if response.is_stream_consumed:  # by an event hook, or there was no stream
-        return checked(response.content)
+        return checked_body(response.content)
     body = bytearray()
     for part in response.iter_raw():
         deadline.left()
         body += part
-        checked(body)
-    return unpacked(bytes(body), response.headers.get("content-encoding", ""))
+        checked_body(body)
+    return unpacked_body(bytes(body), response.headers.get("content-encoding", ""))
 
 
 async def aread_body(response: httpx.Response, start: Callable[[], None]) -> bytes:
@@ -261,17 +261,17 @@ async def aread_body(response: httpx.Response, start: Callable[[], None]) -> byt
     start()
     try:
         if response.is_stream_consumed:
-            return checked(response.content)
+            return checked_body(response.content)
         body = bytearray()
         async for part in response.aiter_raw():
             body += part
-            checked(body)
+            checked_body(body)
     finally:
         await response.aclose()
-    return unpacked(bytes(body), response.headers.get("content-encoding", ""))
+    return unpacked_body(bytes(body), response.headers.get("content-encoding", ""))
 
 
-def checked(body: Body) -> Body:
+def checked_body(body: Body) -> Body:
     """The body, or as much of it as there is, unless it is too large.
 
     Raises:
@@ -282,7 +282,7 @@ def checked(body: Body) -> Body:
     return body
 
 
-def unpacked(body: bytes, encoding: str) -> bytes:
+def unpacked_body(body: bytes, encoding: str) -> bytes:
     """The body without its encoding. None was requested; some services send gzip regardless.
 
     Raises:
@@ -307,7 +307,7 @@ def unpacked(body: bytes, encoding: str) -> bytes:
 
 def _inflated(body: bytes, window: int) -> bytes:
     stream = zlib.decompressobj(window)
-    whole = checked(stream.decompress(body, LARGEST_BODY + 1))
+    whole = checked_body(stream.decompress(body, LARGEST_BODY + 1))
     if not stream.eof:
         raise zlib.error("the response was cut off")
     return whole

@@ -130,37 +130,37 @@ def _http_date(value: str) -> datetime | None:
     return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
 
 
-def lookup(outcome: Reply | Failure, attempts: int) -> models.TaxResponse:
+def parse_lookup(outcome: Reply | Failure, attempts: int) -> models.TaxResponse:
     """The result of a lookup (SPEC 2.1). Raises as `_result`."""
     result: models.TaxResponse = _result(outcome, _models().TaxResponse, attempts)
     return result
 
 
-def health(outcome: Reply | Failure, attempts: int) -> models.HealthResponse:
+def parse_health(outcome: Reply | Failure, attempts: int) -> models.HealthResponse:
     """The liveness of the service (SPEC 2.6). Raises as `_result`."""
     result: models.HealthResponse = _result(outcome, _models().HealthResponse, attempts)
     return result
 
 
-def freshness(outcome: Reply | Failure, attempts: int) -> models.Freshness:
+def parse_freshness(outcome: Reply | Failure, attempts: int) -> models.Freshness:
     """The age of the data, by state. Raises as `_result`."""
     result: models.Freshness = _result(outcome, _models().Freshness, attempts)
     return result
 
 
-def nexus_list(outcome: Reply | Failure, attempts: int) -> models.NexusList:
+def parse_nexus_list(outcome: Reply | Failure, attempts: int) -> models.NexusList:
     """The nexus records that were listed. Raises as `_result`."""
     result: models.NexusList = _result(outcome, _models().NexusList, attempts)
     return result
 
 
-def nexus_record(outcome: Reply | Failure, attempts: int) -> models.NexusRecord:
+def parse_nexus_record(outcome: Reply | Failure, attempts: int) -> models.NexusRecord:
     """The nexus record that was added or updated. Raises as `_result`."""
     result: models.NexusRecord = _result(outcome, _models().NexusRecord, attempts)
     return result
 
 
-def nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemoval:
+def parse_nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemoval:
     """What a removal did (SPEC 4.1): any success is one, with a number of records or without.
 
     Raises as `_result`, also where a success reports an error instead.

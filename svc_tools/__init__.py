@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from svc_tools._register import show_cards, when_frames_are_loaded
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 
 if TYPE_CHECKING:
     from svc_sdk import AsyncSvc, Svc, SvcError, __version__

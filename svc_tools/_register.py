@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from svc_tools.extras import MissingExtraError, PandasTooOldError, missing, needs
+from svc_tools.base.extras import MissingExtraError, PandasTooOldError, missing, needs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +46,10 @@ def show_cards() -> None:
 
 
 def _card(result: TaxResponse) -> str | None:
-    from svc_tools.codes import all_warnings  # noqa: PLC0415 - a script needs none
-    from svc_tools.display import card  # noqa: PLC0415 - as above
     from svc_tools.lookup.outcomes import of_other_country, of_response, without_rates  # noqa: PLC0415 - as above
     from svc_tools.lookup.reviewing import remarks  # noqa: PLC0415 - as above
+    from svc_tools.show.codes import all_warnings  # noqa: PLC0415 - a script needs none
+    from svc_tools.show.display import card  # noqa: PLC0415 - as above
 
     try:
         warnings = remarks(of_response(None, result), all_warnings(result))

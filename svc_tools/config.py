@@ -10,32 +10,25 @@ import math
 import os
 import sys
 import warnings
-import weakref
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import httpx
 import pydantic
 from pydantic import SecretStr
 
-from svc_sdk import AsyncSvc, Svc, SvcError, __version__, _responses
-from svc_sdk._responses import Failure
-from svc_sdk._route import UnusableVariableError
-from svc_sdk._settings import checked_url, no_cookies
-from svc_tools.dates import time_zone
-from svc_tools.extras import require, require_pydantic
-from svc_tools.notebook import in_notebook
-from svc_tools.operating_system import user_folder
+from svc_sdk import AsyncSvc, Svc, SvcError, __version__, wire
+from svc_sdk.wire import Call, Failure, Reply, UnusableVariableError, checked_url
+from svc_tools.base.extras import require, require_pydantic
+from svc_tools.base.operating_system import user_folder
+from svc_tools.show.notebook import in_notebook
+from svc_tools.tables.dates import time_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import tzinfo
 
-    from svc_sdk._requests import Call
-    from svc_sdk._responses import Reply
-    from svc_sdk._settings import Settings
     from svc_tools.service.embedded import Computation as Computation  # noqa: PLC0414 - of its runs
     from svc_tools.service.embedded import EmbeddedService
     from svc_tools.service.embedded import Located as Located  # noqa: PLC0414 - the same
@@ -77,7 +70,7 @@ _EMBEDDED_LIBRARIES = (
     "shapely",
     "bokeh_sampledata",
 )
-EMBEDDED = "embedded service"
+EMBEDDED_NAME = "embedded service"
 """The name of the embedded service for display."""
 _BEFORE_THE_PORT = "http://127.0.0.1"
 """The address in the settings of a client of the embedded service while that has no port."""
@@ -102,23 +95,37 @@ class ConfigurationError(ValueError):
     """A setting is missing or unusable; the message says what to set."""
 
 
+class _InProcess:
+    """The embedded service as that of a client in the same process (`wire.LocalService`)."""
+
+    def __init__(self, service: EmbeddedService) -> None:
+        self._service = service
+
+    @property
+    def address(self) -> str | None:
+        """Where its port is, once there is one."""
+        return self._service.address
+
+    def respond(self, call: Call) -> Reply | Failure | None:
+        """The response to a lookup, which is computed here; `None` for other requests.
+
+        Their port is served from now on. Where the service was closed, that is the failure of
+        every request; where its port cannot be served, of all but lookups.
+        """
+        if self._service.running:
+            found = self._service.look_up(call.method, call.path, call.params)
+            if found is not None:
+                return Reply(*found)
+        if trouble := self._service.trouble:
+            code, why = trouble
+            return Failure(why, retryable=False, sent=False, final=True, code=code)
+        return None
+
+
 class _OfEmbedded:
     """The properties of both clients of the embedded service."""
 
     _service: EmbeddedService
-    _given: Settings
-
-    @property
-    def _settings(self) -> Settings:
-        """The settings, with the address of the port once there is one."""
-        address = self._service.address
-        if address is not None and address != self._given.base_url:
-            self._given = replace(self._given, base_url=address)
-        return self._given
-
-    @_settings.setter
-    def _settings(self, settings: Settings) -> None:
-        self._given = settings
 
     @property
     def base_url(self) -> str:
@@ -159,27 +166,12 @@ class _OfEmbedded:
     @property
     def is_here(self) -> bool:
         """Whether its lookups are computed in this process: a forked child's are its parent's."""
-        return not (self._service.inherited or self._service.closed)
+        return self._service.running
 
     @property
     def closed(self) -> bool:
         """Whether the service was closed: no request succeeds anymore."""
         return self._service.closed
-
-    def result_here(self, call: Call) -> Reply | Failure | None:
-        """The result of a request that does not need the port: of a lookup, computed here.
-
-        `None` for others: their port is served from now on. Where the service was closed, that is
-        the failure of every request; where its port cannot be served, of all but lookups.
-        """
-        if self.is_here:
-            found = self._service.look_up(call.method, call.path, call.params)
-            if found is not None:
-                return self._settings.without_key(*found)
-        if trouble := self._service.trouble:
-            code, why = trouble
-            return Failure(why, retryable=False, sent=False, final=True, code=code)
-        return None
 
     def computation(self) -> Computation | None:
         """A run of many lookups over the rate book as it is now; to be closed.
@@ -194,9 +186,10 @@ class _OfEmbedded:
 
     def refusal(self, error: Exception, path: str) -> SvcError:
         """The error of the lookup in which this was raised, as that of a request to its path."""
-        reply = self._settings.without_key(*self._service.refused(error, path))
+        assert isinstance(self, Svc | AsyncSvc)  # noqa: S101 - as both clients are
+        reply = wire.settings_of(self).without_key(*self._service.refused(error, path))
         try:
-            _responses.lookup(reply, 1)
+            wire.parse_lookup(reply, 1)
         except SvcError as refused:
             return refused
         raise AssertionError(reply.status)
@@ -215,20 +208,7 @@ class EmbeddedSvc(_OfEmbedded, Svc):
         super().__init__(
             service.api_key, base_url=_BEFORE_THE_PORT, timeout=timeout, max_retries=max_retries
         )
-
-    def _new_http(self) -> httpx.Client:
-        http = httpx.Client(
-            transport=self._service.transport(),
-            timeout=self._settings.timeout,
-            cookies=no_cookies(),
-        )
-        # a notebook rarely closes a client: its connections end with it, or with the process
-        weakref.finalize(self, http.close)
-        return http
-
-    def _exchange(self, call: Call) -> Reply | Failure:
-        found = None if self._http.is_closed else self.result_here(call)
-        return found or super()._exchange(call)
+        wire.attach_local(self, _InProcess(service))
 
 
 class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
@@ -241,17 +221,7 @@ class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
         super().__init__(
             service.api_key, base_url=_BEFORE_THE_PORT, timeout=timeout, max_retries=max_retries
         )
-
-    async def _exchange(self, call: Call) -> Reply | Failure:
-        import asyncio  # noqa: PLC0415 - not small, and loaded by now
-
-        if self._http.is_closed:
-            return await super()._exchange(call)
-        try:  # in a thread: no event loop waits for a lookup
-            found = await asyncio.to_thread(self.result_here, call)
-        except RuntimeError:  # the main thread has ended: no executor takes work
-            found = self.result_here(call)
-        return found or await super()._exchange(call)
+        wire.attach_local(self, _InProcess(service))
 
 
 def connect(
@@ -460,7 +430,7 @@ def running_embedded() -> EmbeddedSvc | None:
 
 def service_name(client: Svc | AsyncSvc) -> str:
     """The service's name for display: the embedded service, or its address."""
-    return EMBEDDED if isinstance(client, _OfEmbedded) else client.base_url
+    return EMBEDDED_NAME if isinstance(client, _OfEmbedded) else client.base_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,7 +478,7 @@ _OF_EMBEDDED = "embedded:"
 
 def account_fingerprint(client: Svc | AsyncSvc) -> str:
     """16 hexadecimal digits that identify an account, from which its key cannot be recovered."""
-    key = client._settings.key  # noqa: SLF001 - the key is hidden from all but this
+    key = wire.settings_of(client).key
     return hashlib.blake2b(
         key.get_secret_value().encode(), digest_size=8, person=b"svc cache"
     ).hexdigest()

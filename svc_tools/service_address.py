@@ -14,14 +14,14 @@ from weakref import WeakSet
 
 import httpx
 
-from svc_sdk import AsyncSvc, NotFoundError, ServiceError, Svc, SvcError, _requests
-from svc_sdk._responses import Reply
+from svc_sdk import AsyncSvc, NotFoundError, ServiceError, Svc, SvcError, wire
+from svc_sdk.wire import Reply
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from svc_sdk._responses import Failure
+    from svc_sdk.wire import Failure
 
 NO_PATH = "PATH_NOT_FOUND"
 """The code with which the service of this toolkit says that a path does not exist."""
@@ -48,7 +48,7 @@ def address_checked(client: Svc) -> Iterator[None]:
         yield
     except NotFoundError as error:
         if not is_right_address(client):
-            health = client._exchange(_requests.HEALTH)  # noqa: SLF001 - sent once: the methods try again
+            health = wire.exchange_once(client, wire.HEALTH)
             if fault := address_fault(client, error, health):
                 raise fault from None
         raise
@@ -85,7 +85,7 @@ def address_fault(
 
 def wrong_address(client: Svc | AsyncSvc, status: int | None) -> WrongAddressError:
     """The error of an address at which there is no service; `status` is its health check's."""
-    settings = client._settings  # noqa: SLF001 - a key in an address is hidden
+    settings = wire.settings_of(client)  # a key in an address is hidden
     address = settings.hide(client.base_url)
     prefix = _PREFIX.search(httpx.URL(client.base_url).path)
     advice = f"leave out {settings.hide(prefix[0])} at its end" if prefix else "correct it"

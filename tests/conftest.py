@@ -1,6 +1,7 @@
 """Nothing of the user who runs the tests is read or written; and a service for the tests.
 
-With `SVC_TEST_REQUIRE=all` a test that would skip because a tool is missing fails instead.
+With `SVC_TEST_REQUIRE=all` a test that would skip because a tool is missing fails instead. With
+`SVC_TEST_ALL=yes` property tests run all their examples, and large tables are gone through whole.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import weakref
 import zipfile
 
 import pytest
-from hypothesis import settings
-from support.command import COMMANDS
+from support.examples import load_profile
 from support.faults import KEY, serving
 from support.secrets import TYPED_KEY, files_with
 from support.serving import serving_service
 from support.systems import homes
+from support.warm import WARM
 
 from svc_sdk import Svc
 
@@ -33,9 +34,7 @@ for _name in ("SIGHUP", "SIGTERM", "SIGQUIT"):
     if _number is not None and signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
-# how long an example takes says how busy the machine is
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+load_profile()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -45,7 +44,7 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_configure(config):
-    COMMANDS.alone_are_measured()
+    WARM.alone_are_measured()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -90,13 +89,13 @@ def _own_home(tmp_path_factory):
         patch.setenv("TERM", "xterm-256color")
         if sys.platform == "darwin":  # a forked child may not ask macOS for its proxies
             patch.setenv("no_proxy", "*")
-        COMMANDS.alone_are_measured()
+        WARM.alone_are_measured()
         # a test that asks twice means to ask twice; one about the cache names a file of its own
         patch.setenv("SVC_CACHE", "off")
         # nor is the keyring of the person who runs the tests asked for a key
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
-        COMMANDS.end()
+        WARM.end()
     if hasattr(signal, "SIGALRM"):  # what all tests wrote is not the last one's time
         signal.alarm(300)
     for key in (KEY, TYPED_KEY):
@@ -156,7 +155,8 @@ def _no_archive_is_left_open(archives):
     if archives.begun > before:
         left = archives.still_open()
         archives.places.clear()  # the next module is not to blame
-        gc.collect()
+        if left:
+            gc.collect()
         assert left == [], "begun here, and never closed:\n" + "\n".join(left)
 
 

@@ -107,7 +107,7 @@ with svc_tools.connect("embedded") as client:
 NAMED = """
 import svc_tools
 from svc_sdk import SvcError
-from svc_tools.extras import MissingExtraError
+from svc_tools.base.extras import MissingExtraError
 given = [
     {"address": "600 Congress Ave, Austin, TX 78701"},
     {"address": "600 Congress Ave", "city": "Austin"},

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from support.cards import answer
 
 from scripts.write_code_tables import written
-from svc_tools.codes import (
+from svc_tools.lookup import STATUSES
+from svc_tools.service.ratebook import rating
+from svc_tools.show.codes import (
     CODES,
     CONFIDENCES,
     codes_of,
@@ -21,8 +23,6 @@ from svc_tools.codes import (
     sentence,
     with_percentages,
 )
-from svc_tools.lookup import STATUSES
-from svc_tools.service.ratebook import rating
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 import svc_tools
 from svc_tools.cli.app import app
-from svc_tools.codes import CODES
 from svc_tools.config import EmbeddedSvc, service_name, source_of
 from svc_tools.lookup.key_check import check_key
-from svc_tools.lookup.outcomes import explained
+from svc_tools.lookup.troubles import explained
+from svc_tools.show.codes import CODES
 from svc_tools.widgets.session import Session
 
 

@@ -18,8 +18,8 @@ from support.systems import posix
 from support.tools import openssl
 from support.waiting import until
 
-from svc_tools import connections
-from svc_tools.loopback import listen, make_server
+from svc_tools.base import connections
+from svc_tools.base.loopback import listen, make_server
 
 GET = b"GET /v1/freshness HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.countries import country_in_name, find_country
+from svc_tools.tables.countries import country_in_name, find_country
 
 PARTIES = {
     "plain": [

@@ -12,12 +12,14 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.dates import COLUMNS, DAY_FIRST, DAYS, MONTH_FIRST, NAMED, read_column
+from support.examples import examples
 
 import svc_tools
-from svc_tools.dates import (
+from svc_tools.lookup.troubles import counted_alike
+from svc_tools.tables.dates import (
     FORMATS,
     ZONES,
     DateStyle,
@@ -32,9 +34,8 @@ from svc_tools.dates import (
     read_one,
     time_zone,
 )
-from svc_tools.lookup.outcomes import counted_alike
-from svc_tools.places import Cells, question
-from svc_tools.roles import DatesAmbiguous
+from svc_tools.tables.places import Cells, place_query
+from svc_tools.tables.roles import DatesAmbiguous
 
 CHICAGO = ZoneInfo("America/Chicago")
 TWO_DIGITS = ["{0:%d-%b-%y}", "{0:%b} {0.day}, '{0:%y}"]
@@ -171,7 +172,7 @@ def outcome(parts):
     return in_words(found), style.note, style.settled()
 
 
-@settings(max_examples=300)
+@examples(40, of=300)
 @given(COLUMNS, st.data())
 def test_any_parts_of_a_column_are_read_as_the_whole_of_it(cells, data):
     cuts = data.draw(st.lists(st.integers(0, len(cells)), max_size=4).map(sorted))
@@ -215,7 +216,7 @@ def test_no_module_sets_what_a_style_of_dates_holds():
         if node.attr in names and ast.unparse(node.value) != "self"
     ]
     assert not found
-    dates = ast.parse((source / "dates.py").read_text(encoding="utf-8"))
+    dates = ast.parse((source / "tables" / "dates.py").read_text(encoding="utf-8"))
     assert not any("__setattr__" in ast.unparse(node) for node in ast.walk(dates))
 
 
@@ -356,7 +357,7 @@ def test_so_are_reasons_about_places(role, cells):
     if role != "country":
         known = {"lat": {"lng": -97.0}, "as_of": {"zip": "78701"}, "address": {"state": "TX"}}
         place = known.get(role, {})
-    found = [question(Cells(**{**place, role: cell}), dated=False) for cell in cells]
+    found = [place_query(Cells(**{**place, role: cell}), dated=False) for cell in cells]
     assert len({one.reason for one in found}) == 2
     (alike,) = counted_alike((one.status, one.reason, 1) for one in found)
     assert alike[2] == 2
@@ -397,5 +398,5 @@ def test_fixed_offsets_are_no_utc():
 
 
 def test_reading_dates_loads_no_pandas():
-    code = "import sys, svc_tools.dates; sys.exit('pandas' in sys.modules)"
+    code = "import sys, svc_tools.tables.dates; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -17,8 +17,8 @@ from support.cards import DOUBTFUL, FREIGHT, UNREADABLE, answer, text_of
 
 from svc_sdk import TaxResponse, units_to_rate
 from svc_tools._register import _card
-from svc_tools.codes import codes_in, meaning_of
-from svc_tools.display import card, number, print_table, prose, rate_headline
+from svc_tools.show.codes import codes_in, meaning_of
+from svc_tools.show.display import card, number, print_table, prose, rate_headline
 
 PARTIAL = {"code": "districts_not_covered", "message": "not 0.00125 but more"}
 
@@ -203,7 +203,7 @@ print(html["text/html"])
 @pytest.mark.parametrize(
     ("before", "first", "check"),
     [
-        ("", "import svc_tools", "assert 'svc_tools.display' not in sys.modules"),
+        ("", "import svc_tools", "assert 'svc_tools.show.display' not in sys.modules"),
         ("import svc_tools", "%load_ext svc_tools", ""),
     ],
 )

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from support.shops import COLUMNS, columns_of
 
-from svc_tools.exports import EXPORTS, PLACE_ROLES, Lines, fitting, recognized
-from svc_tools.roles import plain_name
+from svc_tools.tables.exports import EXPORTS, PLACE_ROLES, Lines, fitting, recognized
+from svc_tools.tables.roles import plain_name
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "tests" / "data" / "exports"

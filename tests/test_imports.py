@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import svc_tools
-from svc_tools import extras
+from svc_tools.base import extras
 
 ROOT = Path(__file__).parents[1]
 
@@ -246,7 +246,7 @@ PLAN = f"{REGISTER} plan = nexus.make_plan(one);"
 RESTORED = "import os; os.environ.pop('SVC_RECEIPTS', None);"
 CARD = """
 from svc_sdk import TaxResponse
-from svc_tools.display import card
+from svc_tools.show.display import card
 card(TaxResponse.model_validate({"rate": {}}))
 """
 TEXT = """
@@ -317,7 +317,7 @@ CASES = [
         [
             (lists("LookupFailedError", "frames", "panel", "svc"), None),
             (FUNCTIONS, None),
-            ("import svc_sdk, svc_tools.lookup, svc_tools.places; svc_tools.connect", None),
+            ("import svc_sdk, svc_tools.lookup, svc_tools.tables.places; svc_tools.connect", None),
             *DOORS,
             (command(), "cli"),
             (MANY, "bulk"),

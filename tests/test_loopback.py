@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from support.systems import posix
 
-from svc_tools.loopback import (
+from svc_tools.base.loopback import (
     ListenError,
     LocalGuard,
-    address_of,
+    base_address,
     is_loopback,
     listen,
     listen_on_localhost,
@@ -111,7 +111,7 @@ def test_the_address_of_a_socket(host):
         name, port = listener.getsockname()[:2]
         assert is_loopback(name)
         shown = "[::1]" if host == "::1" else "127.0.0.1"
-        assert address_of(listener) == f"http://{shown}:{port}"
+        assert base_address(listener) == f"http://{shown}:{port}"
         with pytest.raises(ListenError) as refused:
             listen(host, port)
         assert refused.value.code == "port_in_use"

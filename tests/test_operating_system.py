@@ -24,12 +24,12 @@ import pytest
 from support.answers import NOW, SOURCE, ok, zip_place
 from support.systems import posix, resource
 
-from svc_tools import operating_system
-from svc_tools.atomic import whole_file
-from svc_tools.dates import time_zone
+from svc_tools.base import operating_system
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.loopback import ListenError, listen
+from svc_tools.base.operating_system import database_uri, is_closed_pipe, is_on_network, sync, typed
 from svc_tools.lookup.cache import Cache
-from svc_tools.loopback import ListenError, listen
-from svc_tools.operating_system import database_uri, is_closed_pipe, is_on_network, sync, typed
+from svc_tools.tables.dates import time_zone
 
 ROOT = Path(__file__).parents[1]
 ASKS = re.compile(r"sys\.platform|\bos\.name\b|import fcntl|import msvcrt|platform\.system")
@@ -55,7 +55,7 @@ def test_one_module_asks_for_the_system():
         for path in (ROOT / package).rglob("*.py")
         if ASKS.search(path.read_text(encoding="utf-8"))
     }
-    assert asking == {"svc_tools/operating_system.py", IN_LIBREOFFICE}
+    assert asking == {"svc_tools/base/operating_system.py", IN_LIBREOFFICE}
 
 
 def run_at_load(tree):

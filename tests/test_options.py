@@ -53,8 +53,8 @@ from svc_tools.lookup.options import (
     option,
     option_rows,
 )
-from svc_tools.progress import Meter
-from svc_tools.tabular import open_table
+from svc_tools.show.meters import Meter
+from svc_tools.tables.tabular import open_table
 from svc_tools.widgets import file_input
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.nexus_tab import NexusTab

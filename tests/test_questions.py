@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools import operating_system
-from svc_tools.questions import Question, in_python, in_sentences, in_shell
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, raise_all
+from svc_tools.base import operating_system
+from svc_tools.tables.questions import Question, in_python, in_sentences, in_shell
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing, raise_all
 
 NO, YES = False, True
 

@@ -8,7 +8,7 @@ import os
 import zipfile
 
 import pytest
-from support.command import COMMANDS
+from support.command import run_python
 from support.secrets import files_with, forms_of
 from support.serving import serving_service
 
@@ -67,7 +67,7 @@ def test_no_command_writes_the_key(place):
     environment |= {"SVC_API_KEY": KEY}
 
     def run(*arguments, code=0, **more):
-        done = COMMANDS.run(arguments, environment | more, work)
+        done = run_python("-m", "svc_tools", *arguments, env=environment | more, cwd=work)
         with (root / "said.log").open("a") as log:
             log.write(done.stdout + done.stderr)
         assert done.returncode == code, done.stdout + done.stderr

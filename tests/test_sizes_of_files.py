@@ -12,12 +12,12 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
-from svc_tools.frames.arrow import first_column
-from svc_tools.roles import single
-from svc_tools.tabular import open_table, read_rows
-from svc_tools.xlsx_files import counts_from_1904
+from svc_tools.frames.values.arrow import first_column
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.roles import single
+from svc_tools.tables.tabular import open_table, read_rows
+from svc_tools.tables.xlsx_files import counts_from_1904
 
 HEAD = ["Order", "State", "ZIP", "Date", "Amount"]
 ROW = ["#1", "TX", "78701", "2026-03-05", "10.00"]

@@ -18,16 +18,16 @@ from hypothesis import given
 from support.answers import NOW, OUTCOMES, PAST, SOURCE, found, ok, zip_place
 from support.frames import enriched, partial, row
 
-from svc_tools.codes import CODES, REVIEWED, codes_of, what_to_do
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.review import reviewed
-from svc_tools.frames.review_rows import DECIDING, review_codes
+from svc_tools.frames.review.codes import DECIDING_COLUMNS, review_codes
+from svc_tools.frames.review.review import reviewed
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.lookup import Outcome
 from svc_tools.lookup.cache import Cache
 from svc_tools.lookup.cache_store import text_checksum
 from svc_tools.lookup.reviewing import reasons_on, remarks, review_reasons, status_word
-from svc_tools.statuses import STATUSES, Status, StatusText
+from svc_tools.show.codes import CODES, REVIEWED, codes_of, what_to_do
+from svc_tools.tables.statuses import STATUSES, Status, StatusText
 
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
@@ -38,7 +38,7 @@ ELSEWHERE = {
     # values and names of arguments
     ("excel/functions.py", "Tuple: partial"),
     # words of a shop
-    ("exports/shops.py", "Tuple: failed"),
+    ("tables/exports/shops.py", "Tuple: failed"),
     # kinds of dots and tiles
     ("frames/charting/rate_chart.py", "Tuple: partial"),
     ("frames/charting/rate_chart.py", "_CERTAINTY[dot.certainty] != 'partial'"),
@@ -50,7 +50,7 @@ ELSEWHERE = {
     ("nexus/receipt.py", "Set: not_attempted"),
     ("nexus/receipt.py", "item.status == 'not_attempted'"),
     # the type of a refusal
-    ("places/place.py", "Tuple: invalid unsupported"),
+    ("tables/places.py", "Tuple: invalid unsupported"),
     # SQLite's word, the service's own words, and the name of a column
     ("service/database.py", "found != 'ok'"),
     ("service/database.py", "found == 'ok'"),
@@ -65,8 +65,8 @@ ONE_CODE = {
     ("excel/results.py", "code == 'several_rates'"),
     ("lookup/reviewing.py", "code == 'several_rates'"),
     ("lookup/reviewing.py", "'address_not_matched' in found.warnings"),
-    ("frames/review_rows.py", "code == 'place_input_mismatch'"),
-    ("frames/review_rows.py", "code != 'no_tax'"),
+    ("frames/review/codes.py", "code == 'place_input_mismatch'"),
+    ("frames/review/codes.py", "code != 'no_tax'"),
     ("frames/taxes/taxed_rows.py", "'freight_taxable_unknown' in review"),
     # where the tax finds the reason
     ("frames/taxes/tax.py", "Dict: freight_taxable_unknown over_cap partial_rate"),
@@ -146,7 +146,7 @@ def where_compared(is_meant, *, least=1, left_out=()):
 
 def test_what_a_status_means_is_asked_of_it_everywhere():
     """Where this fails: ask `Status.of(text).usable`; another word is an ELSEWHERE."""
-    assert where_compared(is_status, left_out=("codes.py", "statuses.py")) == ELSEWHERE
+    assert where_compared(is_status, left_out=("show/codes.py", "tables/statuses.py")) == ELSEWHERE
 
 
 def test_what_is_said_of_a_code_stands_in_its_row():
@@ -157,7 +157,7 @@ def test_what_is_said_of_a_code_stands_in_its_row():
     def is_code(node):
         return isinstance(node, ast.Constant) and node.value in said
 
-    assert where_compared(is_code, least=2, left_out=("codes.py", "service/")) == ONE_CODE
+    assert where_compared(is_code, least=2, left_out=("show/codes.py", "service/")) == ONE_CODE
 
 
 @given(OUTCOMES)
@@ -264,7 +264,7 @@ def test_the_rule_of_what_requires_review_exists_once():
         for file in (ROOT / "svc_tools").rglob("*.py")
     }
     rules = {name for name, text in texts.items() if '"confidence_unknown"' in text}
-    assert rules == {"codes.py", "lookup/reviewing.py"}
+    assert rules == {"show/codes.py", "lookup/reviewing.py"}
 
 
 def judged_alike(rows, results):
@@ -325,7 +325,7 @@ def in_dollars(units):
 
 def test_what_decides_of_a_file_is_all_that_is_read_of_it():
     frame = enriched(*map(with_facts, sorted(REVIEWED)), partial(), row(rate=None))
-    few = frame[[name for name in frame.columns if name in DECIDING]]
+    few = frame[[name for name in frame.columns if name in DECIDING_COLUMNS]]
     expected, found_in_few = (review_codes(Enriched(one)) for one in (frame, few))
     assert found_in_few.values == expected.values
     assert found_in_few.codes.tolist() == expected.codes.tolist()

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.csv_files import FileError, guarded, unguarded
 from svc_tools.frames.files.writing import write_table
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, Role, find
-from svc_tools.tabular import open_table, read_rows
+from svc_tools.tables.csv_files import FileError, guarded, unguarded
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing, Role, find
+from svc_tools.tables.tabular import open_table, read_rows
 
 
 def csv_file(path, rows, *, encoding="utf-8", **dialect):
@@ -374,7 +374,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_fault(tmp_path, name, co
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_cells_of_many_lines_are_whole_wherever_a_chunk_ends(tmp_path, monkeypatch, encoding):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 256)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 256)
     rows = [["zip", "note"], *([f"{n:05}", f"é\n,\r\n\r\r\n{n}" * 3] for n in range(200))]
     path = csv_file(tmp_path / "in.csv", rows, encoding=encoding)
     chunks = list(open_table(path).chunks())

@@ -14,11 +14,11 @@ from support.systems import posix
 
 from svc_sdk import Svc
 from svc_tools import connect, nexus
-from svc_tools.atomic import whole_file
-from svc_tools.csv_files import FileError
+from svc_tools.base.atomic import whole_file
 from svc_tools.excel import settings
 from svc_tools.frames import enrich_file
 from svc_tools.nexus.journal import Journal
+from svc_tools.tables.csv_files import FileError
 
 
 @posix

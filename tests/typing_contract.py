@@ -31,9 +31,9 @@ from svc_tools import nexus
 from svc_tools.frames import SvcAccessor, exposure_of_file
 from svc_tools.frames.analysis.filing import Filing
 from svc_tools.frames.analysis.reconcile import Reconciliation
-from svc_tools.frames.freeze import Frozen
-from svc_tools.frames.review import Review
-from svc_tools.frames.split import Split
+from svc_tools.frames.lookup.freeze import Frozen
+from svc_tools.frames.review.review import Review
+from svc_tools.frames.review.split import Split
 from svc_tools.lookup import Outcome
 from svc_tools.lookup.plan import Plan
 from svc_tools.widgets.panel import Panel

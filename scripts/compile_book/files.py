@@ -17,7 +17,7 @@ from svc_tools.service.ratebook.imports.draft import (
     RowError,
     fraction_units,
 )
-from svc_tools.service.ratebook.schema import TABLES, Setting, write_rows
+from svc_tools.service.ratebook.schema import TABLES, Setting, table_text
 
 from .facts import EDITION
 
@@ -246,7 +246,7 @@ def write_book(draft: Draft, report: CompileReport, out_dir: Path) -> None:
     out_dir.mkdir(parents=True, exist_ok=True)
     report.edition = edition
     for name, row_class in TABLES.items():
-        data = write_rows(tables[name], row_class).encode("utf-8")
+        data = table_text(tables[name], row_class).encode("utf-8")
         partial = out_dir / f"{name}.partial"
         partial.write_bytes(data)
         partial.replace(out_dir / name)

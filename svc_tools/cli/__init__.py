@@ -11,8 +11,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from svc_tools.extras import needs
-from svc_tools.operating_system import end_signals, print_what_it_can
+from svc_tools.base.extras import needs
+from svc_tools.base.operating_system import end_signals, print_what_it_can
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

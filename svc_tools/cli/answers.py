@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from svc_tools.lookup.options import PARTS, flag_of, in_order, names_in, option_rows
+from svc_tools.lookup.options import MONEY_PARTS, flag_of, in_order, names_in, option_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -97,8 +97,8 @@ def _parts(option: str, given: Iterable[str]) -> dict[str, MoneyPart]:
     parts: dict[str, MoneyPart] = {}
     for one in given:
         label, _, what = one.rpartition("=")
-        if not label or what not in PARTS:
-            *most, last = PARTS
+        if not label or what not in MONEY_PARTS:
+            *most, last = MONEY_PARTS
             raise ValueError(
                 f"{option}: given {one!r}, expected a column, = and one of {', '.join(most)} or"
                 f' {last}, as "Service Fee=untaxed"'

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
+from svc_tools.base.progress import NoProgress
 from svc_tools.cli.common import LEFT_OUT, NO_RESULT, Json, admin, day_given, explained
-from svc_tools.codes import percent
-from svc_tools.display import number, print_table, print_text, prose
-from svc_tools.progress import NoProgress
+from svc_tools.show.codes import percent
+from svc_tools.show.display import number, print_table, print_text, prose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +82,14 @@ def check_book(
     """
     with explained():
         day = day_given(as_of)
-        found = admin().check_book(file, day)
+        from svc_tools.cli.known_rates import read_rates  # noqa: PLC0415 - needs pandas
+
+        rows, unreadable = read_rates(file)
+        if rows.empty:
+            reasons = [f"line {row.line}: {row.reason}" for row in unreadable.itertuples()]
+            reason = (reasons or ["no row below the header"])[0]
+            raise ValueError(f"{file.name}: no row can be read; {reason}")
+        found = admin().check_book(rows, unreadable, day)
     if as_json:
         typer.echo(json.dumps({"file": file.name, "as_of": day.isoformat(), **found}, indent=2))
     else:

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from svc_tools import config
 from svc_tools.cli.common import explained
-from svc_tools.display import number, print_table, print_text, prose
 from svc_tools.lookup.cache import cache_info, clear_cache, is_of_service
+from svc_tools.show.display import number, print_table, print_text, prose
 
 if TYPE_CHECKING:
     from svc_tools.lookup.cache import CacheInfo, SourceInfo

@@ -24,15 +24,15 @@ from rich.text import Text
 
 from svc_sdk import AuthError, Svc, SvcError, ValidationError
 from svc_tools import config
-from svc_tools.display import visible
-from svc_tools.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, missing
+from svc_tools.base.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, missing
+from svc_tools.show.display import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
-    from svc_tools.questions import Question
-    from svc_tools.roles import ColumnError
+    from svc_tools.tables.questions import Question
+    from svc_tools.tables.roles import ColumnError
 
 NO_RESULT = 1
 _NOT_USABLE = 2
@@ -182,7 +182,7 @@ def _open_questions(error: Exception, options: Mapping[str, str]) -> list[str]:
     asked: tuple[Question, ...] = getattr(error, "questions", ())
     if not asked or "questions" not in options:
         return []
-    from svc_tools.questions import in_sentences, in_shell  # noqa: PLC0415 - few commands ask
+    from svc_tools.tables.questions import in_sentences, in_shell  # noqa: PLC0415 - few commands ask
 
     line = f"{_TO_COPY}{in_shell(asked, options)}"
     if _are_several(error, options):
@@ -207,8 +207,8 @@ def _are_several(error: Exception, options: Mapping[str, str]) -> bool:
 
 
 def _explained(error: Exception, options: Mapping[str, str]) -> str:
-    from svc_tools.csv_files import FileError  # noqa: PLC0415 - few commands read files
-    from svc_tools.roles import ColumnError  # noqa: PLC0415 - as above
+    from svc_tools.tables.csv_files import FileError  # noqa: PLC0415 - few commands read files
+    from svc_tools.tables.roles import ColumnError  # noqa: PLC0415 - as above
 
     text = str(error)
     if isinstance(error, ColumnError):
@@ -242,17 +242,13 @@ _ADVICE = {
         "say how the dates are written with --date-format, or name their column with --as-of"
     ),
 }
-"""What to do about an error of `svc_tools.roles`, by its code, and its code and role."""
+"""What to do about an error of `svc_tools.tables.roles`, by its code, and its code and role."""
 
 
 def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
     """What to do about the columns of a file, by options."""
-    from svc_tools.questions import option  # noqa: PLC0415 - few commands ask
-    from svc_tools.roles import (  # noqa: PLC0415 - few commands read files
-        ColumnAmbiguous,
-        ColumnBetween,
-        SaysOpposite,
-    )
+    from svc_tools.tables.questions import option_line  # noqa: PLC0415 - few commands ask
+    from svc_tools.tables.roles import ColumnAmbiguous, ColumnBetween, SaysOpposite  # noqa: PLC0415 - few commands read files
 
     if isinstance(error, ColumnAmbiguous) and error.alike:
         return error.advice
@@ -262,7 +258,7 @@ def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
         if isinstance(error, ColumnBetween):
             named["between"] = "it" if len(error.between) == 1 else "them"
         if isinstance(error, SaysOpposite):
-            named["option"] = option(error.instead, error.column)
+            named["option"] = option_line(error.instead, error.column)
         return advice.format(**named)
     if "questions" in options and isinstance(error, ColumnAmbiguous) and not error.of_columns:
         return _choices(error.questions[0], options)
@@ -275,7 +271,7 @@ def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
 
 def _choices(one: Question, options: Mapping[str, str]) -> str:
     """The options that answer a question, one for each value."""
-    from svc_tools.questions import in_shell  # noqa: PLC0415 - few commands ask
+    from svc_tools.tables.questions import in_shell  # noqa: PLC0415 - few commands ask
 
     ways = (in_shell([replace(one, likely=value)], options) for value in one.values)
     return f"say {' or '.join(ways)}"

@@ -20,6 +20,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
+from svc_tools.base.operating_system import is_closed_pipe
 from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
 from svc_tools.cli.common import (
     ASKS,
@@ -29,7 +30,6 @@ from svc_tools.cli.common import (
     explained,
     grouped,
 )
-from svc_tools.display import print_line, print_table, print_text, prose, show
 from svc_tools.lookup.options import (
     PLACES,
     ROLES,
@@ -42,8 +42,8 @@ from svc_tools.lookup.options import (
     option,
     option_rows,
 )
-from svc_tools.operating_system import is_closed_pipe
-from svc_tools.progress import Meter, say
+from svc_tools.show.display import print_line, print_table, print_text, prose, show
+from svc_tools.show.meters import Meter, say
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

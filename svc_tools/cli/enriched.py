@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
+from svc_tools.base.progress import stage
 from svc_tools.cli.answers import answers, in_python, optional_columns, parameters, refuse_both
 from svc_tools.cli.common import ASKS, NO_RESULT
 from svc_tools.cli.enrich import (
@@ -26,7 +27,6 @@ from svc_tools.cli.enrich import (
     perhaps_read,
     terms_of,
 )
-from svc_tools.display import Note, counted, plain, print_line, print_text, printable, show
 from svc_tools.lookup.options import (
     FILES,
     PLACES,
@@ -41,7 +41,8 @@ from svc_tools.lookup.options import (
     option,
     option_rows,
 )
-from svc_tools.progress import say, stage
+from svc_tools.show.display import Note, counted, plain, print_line, print_text, printable, show
+from svc_tools.show.meters import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -50,12 +51,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.cli.common import Service
-    from svc_tools.display import Table as ShownTable
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.files.enriched_file import EnrichedFile
     from svc_tools.frames.files.result import FileRun
-    from svc_tools.frames.review import Review
-    from svc_tools.tabular import Table
+    from svc_tools.frames.review.review import Review
+    from svc_tools.show.display import Table as ShownTable
+    from svc_tools.tables.tabular import Table
 
 Output: TypeAlias = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the rows: .csv, .xlsx or .parquet.")
@@ -183,10 +184,10 @@ def opened(
         FileError: the file cannot be read.
         ValueError: an option does nothing to an enriched file, or columns are missing or open.
     """
-    from svc_tools.frames.columns import free_labels  # noqa: PLC0415 - loads pandas
     from svc_tools.frames.files.enriched_file import enriched_file  # noqa: PLC0415 - as above
+    from svc_tools.frames.lookup.columns import free_labels  # noqa: PLC0415 - loads pandas
     from svc_tools.frames.options import dates_of  # noqa: PLC0415 - as above
-    from svc_tools.tabular import open_table  # noqa: PLC0415 - loads Arrow
+    from svc_tools.tables.tabular import open_table  # noqa: PLC0415 - loads Arrow
 
     run = Run(**in_python(Run, given))
     console = Console(stderr=True, highlight=False)
@@ -221,7 +222,7 @@ def _enriched_now(  # noqa: PLR0917 - what a file is enriched with
     """Enrich a file as `svc-tools enrich` does."""
     from svc_tools.frames.files.enriched_file import EnrichedFile, in_rows_of_a_sheet  # noqa: PLC0415 - loads pandas
     from svc_tools.frames.files.job import FileJob  # noqa: PLC0415 - as above
-    from svc_tools.roles import ColumnMissing  # noqa: PLC0415 - few commands read files
+    from svc_tools.tables.roles import ColumnMissing  # noqa: PLC0415 - few commands read files
 
     started = time.monotonic()
     with FileJob(source, None, terms_of(given, run, files), files, rows=table) as job:

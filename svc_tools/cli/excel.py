@@ -15,9 +15,9 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.text import Text
 
+from svc_tools.base.extras import needs, require
 from svc_tools.cli.common import NO_RESULT, day_given, explained
-from svc_tools.display import print_table, print_text, prose
-from svc_tools.extras import needs, require
+from svc_tools.show.display import print_table, print_text, prose
 
 if TYPE_CHECKING:
     from svc_tools.excel.setup import Line
@@ -177,11 +177,11 @@ def workbook(
     """Make the workbook for Excel on Windows, and the module that it needs next to it."""
     with explained():
         with needs("Working with spreadsheets", "excel"):
-            from svc_tools.excel.workbook import write_workbook  # noqa: PLC0415 - of an extra
+            from svc_tools.excel.workbook import write_excel_files  # noqa: PLC0415 - of an extra
         day = day_given(as_of)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            files = write_workbook(path, example=not empty, as_of=day, force=force)
+            files = write_excel_files(path, example=not empty, as_of=day, force=force)
         for made in files:
             typer.echo(f"Made {made}")
         for one in caught:
@@ -228,7 +228,7 @@ def serve(
     with explained():
         with needs("Working with spreadsheets", "excel"):
             from svc_tools.excel import setup  # noqa: PLC0415 - of an extra
-            from svc_tools.excel.officejs.serving import serve as run  # noqa: PLC0415 - the same
+            from svc_tools.excel.officejs.serving import serve_addins as run  # noqa: PLC0415 - the same
         if at_logon:
             if (port, cert, key, https, yes, browser) != (None, None, None, None, False, False):
                 raise ValueError(

@@ -16,9 +16,9 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from svc_tools import config
+from svc_tools.base.operating_system import is_readable_by_others
 from svc_tools.cli.common import admin, explained, grouped
-from svc_tools.display import print_table, printable, prose
-from svc_tools.operating_system import is_readable_by_others
+from svc_tools.show.display import print_table, printable, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,12 @@ from svc_sdk import Advisory, ServiceError, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
-from svc_tools.codes import (
+from svc_tools.lookup.outcomes import of_other_country, of_response
+from svc_tools.lookup.reviewing import remarks
+from svc_tools.service_address import address_checked
+from svc_tools.show.codes import (
     CONFIDENCES,
-    PARTS,
+    RATE_PARTS,
     all_warnings,
     confidence_of,
     known_part,
@@ -30,23 +33,17 @@ from svc_tools.codes import (
     percent,
     total_rate,
 )
-from svc_tools.display import number, print_table, print_text, prose, read_in
-from svc_tools.lookup.outcomes import of_other_country, of_response
-from svc_tools.lookup.reviewing import remarks
-from svc_tools.places import (
-    Cells,
+from svc_tools.show.display import number, print_table, print_text, prose, read_in
+from svc_tools.tables.places import Cells, Refusal, same_place, where
+from svc_tools.tables.states import (
     Elsewhere,
-    Refusal,
     agreed_state,
     is_washington_dc,
     normal_zip,
-    same_place,
     state_and_zip,
     state_code,
     us_state,
-    where,
 )
-from svc_tools.service_address import address_checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -263,7 +260,7 @@ def _day(as_of: str | None) -> str:
 
 def _parts(response: TaxResponse) -> list[tuple[str, str]]:
     rows = []
-    for name, field in PARTS:
+    for name, field in RATE_PARTS:
         part = known_part(response, field)
         rows.append((name, "not known" if part is None else percent(part)))
     freight = response.rate.freight_taxable

@@ -30,13 +30,6 @@ from svc_tools.cli.nexus_show import (
     show_receipts,
     show_result,
 )
-from svc_tools.csv_files import require_csv
-from svc_tools.dates import one_day
-from svc_tools.display import (
-    Note,
-    print_text,
-    show,
-)
 from svc_tools.lookup.options import SALES, ExposureOptions, flag_of, option, option_rows
 from svc_tools.nexus.apply import apply_plan, remove_state, restore
 from svc_tools.nexus.edit import add_registration, edit_registration
@@ -45,7 +38,10 @@ from svc_tools.nexus.plan import read_plan
 from svc_tools.nexus.receipt import read_receipt, receipts
 from svc_tools.nexus.register import read_register
 from svc_tools.nexus.service import NotListedError, found_differences, list_register
-from svc_tools.places import us_state
+from svc_tools.show.display import Note, print_text, show
+from svc_tools.tables.csv_files import require_csv
+from svc_tools.tables.dates import one_day
+from svc_tools.tables.states import us_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

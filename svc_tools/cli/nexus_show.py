@@ -14,7 +14,11 @@ from rich.console import Console
 from rich.text import Text
 
 from svc_tools.cli.common import INTERRUPTED, NO_RESULT
-from svc_tools.display import (
+from svc_tools.nexus.notices import NOT_TICKED_NOTE
+from svc_tools.nexus.plan import tables_of
+from svc_tools.nexus.receipt import ITEM_STATUSES, RUN_STOPPED
+from svc_tools.nexus.register import FIELDS
+from svc_tools.show.display import (
     NOTHING,
     Note,
     Table,
@@ -29,10 +33,6 @@ from svc_tools.display import (
     show,
     the_service,
 )
-from svc_tools.nexus.notices import NOT_TICKED_NOTE
-from svc_tools.nexus.plan import tables_of
-from svc_tools.nexus.receipt import STATUSES, STOPPED
-from svc_tools.nexus.register import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -180,7 +180,7 @@ def show_result(
     if words[0] == "remove-state":
         wanted |= {"absent"}  # no record is left of the state
     good = all({item.status, item.outcome} & wanted for item in found.items)
-    if found.stopped == STOPPED:
+    if found.stopped == RUN_STOPPED:
         raise typer.Exit(INTERRUPTED)
     if not good or found.counts["flagged"]:
         raise typer.Exit(NO_RESULT)
@@ -327,7 +327,7 @@ def _plain(value: object) -> object:
 
 
 def _receipt_row(item: ReceiptItem, *, references: bool) -> tuple[str | Text, ...]:
-    happened = item.message or STATUSES[item.status][1]
+    happened = item.message or ITEM_STATUSES[item.status][1]
     wanted = item.reference and (references or item.outcome != "done" or item.flagged)
     if wanted and str(item.reference) not in happened:
         happened = f"{happened} (support reference {item.reference})"

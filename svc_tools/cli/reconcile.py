@@ -81,7 +81,7 @@ def reconcile(
     with explained(options=EXPLAINED, interrupted=CONTINUED):
         from svc_tools.frames.accessor import SvcAccessor  # noqa: PLC0415 - loads pandas
         from svc_tools.frames.analysis.reconcile import LINE_COLUMNS  # noqa: PLC0415 - as above
-        from svc_tools.frames.columns import free_labels  # noqa: PLC0415 - as above
+        from svc_tools.frames.lookup.columns import free_labels  # noqa: PLC0415 - as above
 
         kind = checked_output(output, source, force=given["force"])
         _check(tolerance, period, date)
@@ -116,7 +116,7 @@ def _check(tolerance: str, period: str | None, date: str | None) -> None:
     from typing import get_args  # noqa: PLC0415 - with the next
 
     from svc_tools.frames.analysis.periods import Period  # noqa: PLC0415 - loads pandas
-    from svc_tools.frames.money import one_amount  # noqa: PLC0415 - as above
+    from svc_tools.frames.values.money import one_amount  # noqa: PLC0415 - as above
 
     if one_amount(tolerance, "--tolerance") < 0:
         raise ValueError(f"--tolerance: {tolerance} is negative; expected 0 dollars or more")
@@ -156,8 +156,8 @@ def _column(named: str | None, labels: Sequence[Hashable]) -> Hashable:
     Raises:
         ColumnMissing: there is none.
     """
-    from svc_tools.exports import recognized  # noqa: PLC0415 - few commands read files
-    from svc_tools.roles import ColumnMissing  # noqa: PLC0415 - as above
+    from svc_tools.tables.exports import recognized  # noqa: PLC0415 - few commands read files
+    from svc_tools.tables.roles import ColumnMissing  # noqa: PLC0415 - as above
 
     if named is not None:
         require_column("--collected", named, labels)

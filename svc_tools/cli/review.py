@@ -21,13 +21,13 @@ from svc_tools.cli.enriched import (
     show_figures,
     write_rows,
 )
-from svc_tools.display import counted
+from svc_tools.show.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from svc_tools.cli.enriched import Rows
-    from svc_tools.frames.review import Review
+    from svc_tools.frames.review.review import Review
 
 
 @partial(grouped, given=options_of(Untaxed))
@@ -66,7 +66,7 @@ def review(
     options = dict(EXPLAINED)
     with explained(options=options, interrupted=CONTINUED):
         from svc_tools.frames.accessor import SvcAccessor  # noqa: PLC0415 - loads pandas
-        from svc_tools.frames.review import REVIEW_COLUMNS  # noqa: PLC0415 - as above
+        from svc_tools.frames.review.review import REVIEW_COLUMNS  # noqa: PLC0415 - as above
 
         kind = checked_output(output, source, force=given["force"])
         ready = partial(_check_amount, amount)

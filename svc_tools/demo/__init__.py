@@ -4,7 +4,7 @@
 with the package.
 """
 
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 
 with needs("The demo", "report"):
     from svc_tools.demo.run import orders, render, run_demo

@@ -13,18 +13,25 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.atomic import whole_file
-from svc_tools.codes import meaning_of
-from svc_tools.display import number, places_and_dates, print_line, print_table, print_text, prose
-from svc_tools.extras import require
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports.report import write_workbook
-from svc_tools.frames.review import state_reason_table
-from svc_tools.frames.split import parts_sentence, parts_table
-from svc_tools.frames.summary import RATE_NOTE_SHORT, summarize
-from svc_tools.statuses import Status
-from svc_tools.text_dtype import text_dtype
+from svc_tools.frames.review.review import state_reason_table
+from svc_tools.frames.review.split import parts_sentence, parts_table
+from svc_tools.frames.review.summary import RATE_NOTE_SHORT, summarize
+from svc_tools.show.codes import meaning_of
+from svc_tools.show.display import (
+    number,
+    places_and_dates,
+    print_line,
+    print_table,
+    print_text,
+    prose,
+)
+from svc_tools.tables.statuses import Status
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,11 +41,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from svc_sdk import Svc
-    from svc_tools.display import Head
-    from svc_tools.frames.aggregates import ConfidenceTax, Count, StateTotals
-    from svc_tools.frames.money import Totals
-    from svc_tools.frames.review import Review
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.review.aggregates import ConfidenceTax, Count, StateTotals
+    from svc_tools.frames.review.review import Review
+    from svc_tools.frames.review.summary import Summary
+    from svc_tools.frames.values.money import Totals
+    from svc_tools.show.display import Head
 
 _FILES = ("enriched.csv", "orders.xlsx", "tax_map.png")
 

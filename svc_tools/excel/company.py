@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-Mark: TypeAlias = Literal["ok", "wrong", "not set up"]
+CheckMark: TypeAlias = Literal["ok", "wrong", "not set up"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ ADVICE: Mapping[str, Advice] = {
 }
 
 
-class Key(NamedTuple):
+class RegistryKey(NamedTuple):
     """A key of the registry; an empty one where there is none, or it cannot be read."""
 
     values: Mapping[str, Any]
@@ -76,11 +76,11 @@ class Computer(NamedTuple):
     workbooks: Sequence[str]
     pythons: Sequence[str]
     variables: Mapping[str, str]
-    registry: Callable[[str], Key]
+    registry: Callable[[str], RegistryKey]
     way: Way
 
 
-Finding: TypeAlias = tuple[Mark, str, str]
+CompanyFinding: TypeAlias = tuple[CheckMark, str, str]
 """The mark, what was found, and what to do."""
 _CLOUDS = ("OneDrive", "OneDriveCommercial", "OneDriveConsumer")
 _PROXIES = tuple(f"{kind}_PROXY" for kind in ("HTTPS", "HTTP", "ALL", "NO"))
@@ -109,7 +109,7 @@ _SHELLS = (
 _INTERNET = rf"{_USER}\Software\Microsoft\Windows\CurrentVersion\Internet Settings"
 
 
-def cloud(computer: Computer) -> Finding:
+def cloud(computer: Computer) -> CompanyFinding:
     """Whether the workbooks of the folder are in OneDrive or SharePoint."""
     if not computer.workbooks:
         return "ok", "no workbook is in this folder", ""
@@ -124,7 +124,7 @@ def cloud(computer: Computer) -> Finding:
     return "ok", "the workbooks of this folder are in a folder of this computer", ""
 
 
-def child(computer: Computer) -> Finding:
+def child(computer: Computer) -> CompanyFinding:
     """Whether Excel may start Python."""
     states: dict[str, Any] = {}
     for path in (rf"{_MACHINE}\SOFTWARE", rf"{_MACHINE}\SOFTWARE\Policies"):
@@ -139,7 +139,7 @@ def child(computer: Computer) -> Finding:
     return "ok", "no rule was found that keeps Excel from starting Python", ""
 
 
-def vba(computer: Computer) -> Finding:
+def vba(computer: Computer) -> CompanyFinding:
     """Whether the functions can be imported into a workbook."""
     policy = computer.registry(rf"{_USER}\Software\Policies\{_SECURITY}").values
     if policy.get("VBAWarnings") == 4:  # noqa: PLR2004 - all of them, without a message
@@ -157,7 +157,7 @@ def vba(computer: Computer) -> Finding:
     return "not set up", "Excel does not trust the access to the VBA project", todo
 
 
-def store(computer: Computer) -> Finding:
+def store(computer: Computer) -> CompanyFinding:
     """Whether Excel or Python is from the Microsoft Store."""
     excel = str(computer.registry(_EXCEL).values.get("", ""))
     found = [
@@ -172,7 +172,7 @@ def store(computer: Computer) -> Finding:
     return "ok", f"Excel is {excel}", ""
 
 
-def powershell(computer: Computer) -> Finding:
+def powershell(computer: Computer) -> CompanyFinding:
     """Whether PowerShell runs Activate.ps1, which svc-tools can do without."""
     keys = [computer.registry(path).values for path in _SHELLS]
     named = (
@@ -186,7 +186,7 @@ def powershell(computer: Computer) -> Finding:
     return "ok", f"its execution policy is {policy}", ""
 
 
-def proxy(computer: Computer) -> Finding | None:
+def proxy(computer: Computer) -> CompanyFinding | None:
     """How the service is reached through a proxy; `None` where nothing is set for one."""
     way = computer.way
     if way.problem:
@@ -205,7 +205,7 @@ def proxy(computer: Computer) -> Finding | None:
     return None
 
 
-WINDOWS: Mapping[str, Callable[[Computer], Finding]] = {
+WINDOWS: Mapping[str, Callable[[Computer], CompanyFinding]] = {
     "Folder": cloud,
     "Child processes": child,
     "VBA trust": vba,

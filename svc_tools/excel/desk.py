@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError, EmbeddedSvc, service_name, source_of
-from svc_tools.display import counted
 from svc_tools.excel.values import NotAvailableError
 from svc_tools.lookup import Outcome, look_up
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.expiry import CLOCK_SKEW, LocalDays, keeps_until
 from svc_tools.lookup.key_check import check_key
 from svc_tools.lookup.outcomes import not_attempted
+from svc_tools.show.display import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from svc_sdk import Svc
     from svc_tools.lookup.cache import CacheChoice, ResultStore
     from svc_tools.nexus.register import Register
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
 PATIENCE, PER_PLACE = 30.0, 0.1
 """Seconds that a burst may take, and those added for each of its places."""

@@ -75,7 +75,7 @@ class Unknown(Exception):  # noqa: N818 - not an error: the cell looks its own p
     """A value is not known without computing a cell."""
 
 
-class Guard(NamedTuple):
+class GuardFormula(NamedTuple):
     """A function around a call that may prevent it: its first argument decides."""
 
     name: str
@@ -89,7 +89,7 @@ class FormulaCall(NamedTuple):
 
     name: str
     arguments: Tuple[str, ...]
-    guards: Tuple[Guard, ...] = ()
+    guards: Tuple[GuardFormula, ...] = ()
 
 
 class Table(NamedTuple):
@@ -156,7 +156,7 @@ def _split(formula: str, one: _Opened, end: int) -> Tuple[str, ...]:
     return () if parts == [""] else tuple(parts)
 
 
-def _guards(formula: str, opened: Iterable[_Opened]) -> Tuple[Guard, ...]:
+def _guards(formula: str, opened: Iterable[_Opened]) -> Tuple[GuardFormula, ...]:
     guards = []
     for one in opened:
         name = one.name.upper()
@@ -164,7 +164,7 @@ def _guards(formula: str, opened: Iterable[_Opened]) -> Tuple[Guard, ...]:
         always = name in _COMPUTE_ALL or (name in _CONDITIONAL and not position)
         if name and not always and not _FUNCTION.fullmatch(name):
             first = formula[one.start : one.separators[0]].strip() if position else ""
-            guards.append(Guard(name, first, position))
+            guards.append(GuardFormula(name, first, position))
     return tuple(guards)
 
 
@@ -331,7 +331,7 @@ class Book:
                 raise Unknown  # 26 is 1926 there
         return float((day - _FIRST_DAY).days)
 
-    def _passes(self, guard: Guard, sheet: Any, row: int) -> bool:  # noqa: ANN401 - the host's
+    def _passes(self, guard: GuardFormula, sheet: Any, row: int) -> bool:  # noqa: ANN401 - the host's
         """Whether a guard lets the call be made: an IF whose test is understood."""
         if guard.name != "IF" or guard.position not in {1, 2}:
             raise Unknown

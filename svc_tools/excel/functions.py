@@ -13,10 +13,9 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-from svc_tools import roles
-from svc_tools.cells import text_of
+from svc_tools.base.memory import all_stay
 from svc_tools.excel.desk import RefreshPlan
-from svc_tools.excel.registry import FORMS, function
+from svc_tools.excel.registry import CELL_FORMS, function
 from svc_tools.excel.results import (
     LOOKUP_FIELDS,
     FieldSource,
@@ -34,43 +33,53 @@ from svc_tools.excel.values import (
     CellError,
     NotAvailableError,
     aligned,
-    as_text,
-    cents_of,
+    amount_in_cents,
+    cell_rows,
     day_in,
     error_in,
     exact_sum,
     is_empty,
     pass_on_error,
     refusal_of_1904,
-    rows_of,
     shaped,
+    text_in_message,
 )
-from svc_tools.exports import DECIDING, recognized, usual_columns
 from svc_tools.lookup import Outcome, refused
 from svc_tools.lookup.columns import COLUMNS
 from svc_tools.lookup.options import ROUNDINGS
-from svc_tools.lookup.outcomes import all_stay
 from svc_tools.nexus.register import FIELDS, NEXUS_TYPES
-from svc_tools.places import Cells, Elsewhere, Question, Refusal, on_day, state_code, where
+from svc_tools.tables import roles
+from svc_tools.tables.cells import text_of
+from svc_tools.tables.exports import DECIDING_ROLES, recognized, usual_columns
+from svc_tools.tables.places import Cells, PlaceQuery, Refusal, on_day, where
+from svc_tools.tables.states import Elsewhere, state_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from svc_tools.excel.desk import Desk
-    from svc_tools.excel.values import Argument, Cell, Given, Result, Rows, Scalar, Shape
+    from svc_tools.excel.values import (
+        Argument,
+        CellRows,
+        CellValue,
+        FormulaResult,
+        GivenCell,
+        Scalar,
+        Shape,
+    )
     from svc_tools.lookup.options import Rounding
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
 _log = logging.getLogger(__name__)
 
 Outcomes: TypeAlias = "Mapping[Place, Outcome]"
-Query: TypeAlias = Question | Outcome | NotAvailableError | None
+CellQuery: TypeAlias = PlaceQuery | Outcome | NotAvailableError | None
 """The query of some cells: the outcome of cells that cannot make one (invalid, unsupported), the
 error of a cell that holds one, `None` for an empty row."""
 
 
-class Call(NamedTuple):
+class FunctionCall(NamedTuple):
     """One formula: the name of its function, and its arguments in the order of the registry.
 
     Attributes:
@@ -85,8 +94,12 @@ class Call(NamedTuple):
 
 
 def evaluate(
-    desk: Desk, calls: Sequence[Call], *, ahead: Sequence[Call] = (), since: datetime | None = None
-) -> list[Result]:
+    desk: Desk,
+    calls: Sequence[FunctionCall],
+    *,
+    ahead: Sequence[FunctionCall] = (),
+    since: datetime | None = None,
+) -> list[FormulaResult]:
     """The result of each formula: a value, rows of values, or a `CellError`. Raises nothing.
 
     The places of all of them are looked up in one run, each once, and those of the calls `ahead`,
@@ -95,18 +108,20 @@ def evaluate(
     """
     with all_stay():
         formulas = [_started(desk, call) for call in calls]
-    used = [*(one for one, _ in formulas), *(places_of(desk, call) for call in ahead)]
+    used = [*(one for one, _ in formulas), *(formula_places(desk, call) for call in ahead)]
     places = dict.fromkeys(place for one in used for place in one)
     outcomes = desk.look_up(places, since) if places else {}
     return [finish(outcomes) for _, finish in formulas]
 
 
-def places_of(desk: Desk, call: Call) -> Sequence[Place]:
+def formula_places(desk: Desk, call: FunctionCall) -> Sequence[Place]:
     """The places that a formula looks up; none where it is an error. Nothing is looked up."""
     return _started(desk, call)[0]
 
 
-def refresh_plan(desk: Desk, cells: Iterable[Sequence[Call]], unknown: int = 0) -> RefreshPlan:
+def refresh_plan(
+    desk: Desk, cells: Iterable[Sequence[FunctionCall]], unknown: int = 0
+) -> RefreshPlan:
     """What a refresh would look up; nothing is looked up.
 
     Args:
@@ -114,18 +129,20 @@ def refresh_plan(desk: Desk, cells: Iterable[Sequence[Call]], unknown: int = 0) 
         cells: the calls of each cell.
         unknown: how many cells have others, which are known only when they are computed.
     """
-    used = [[place for call in calls for place in places_of(desk, call)] for calls in cells]
+    used = [[place for call in calls for place in formula_places(desk, call)] for calls in cells]
     places = dict.fromkeys(place for of_cell in used for place in of_cell)
     return RefreshPlan(tuple(places), sum(map(bool, used)), unknown)
 
 
-_Formula: TypeAlias = "Generator[Sequence[Place], Outcomes, Result]"
+_Formula: TypeAlias = "Generator[Sequence[Place], Outcomes, FormulaResult]"
 """Yields the places to look up, receives their outcomes, returns the result. Raises `CellError`."""
-_Function: TypeAlias = "Callable[[Desk, Call], _Formula]"
+_Function: TypeAlias = "Callable[[Desk, FunctionCall], _Formula]"
 """The formula of a call with all of its arguments."""
 
 
-def _started(desk: Desk, call: Call) -> tuple[Sequence[Place], Callable[[Outcomes], Result]]:
+def _started(
+    desk: Desk, call: FunctionCall
+) -> tuple[Sequence[Place], Callable[[Outcomes], FormulaResult]]:
     """The places of a formula, and what gives its result from their outcomes, or its error."""
 
     def step(outcomes: Any) -> Any:  # noqa: ANN401 - nothing for places, these for a result
@@ -145,7 +162,7 @@ def _started(desk: Desk, call: Call) -> tuple[Sequence[Place], Callable[[Outcome
     return ((), lambda _: places) if isinstance(places, CellError) else (places, step)
 
 
-def _parse(desk: Desk, call: Call) -> _Formula:
+def _parse(desk: Desk, call: FunctionCall) -> _Formula:
     compute = COMPUTED.get(call.name)
     if compute is None:
         raise BadValueError(f"There is no function {call.name[:40]}.")
@@ -164,34 +181,34 @@ def _parse(desk: Desk, call: Call) -> _Formula:
     return (yield from compute(desk, call._replace(arguments=given)))
 
 
-def _rows(call: Call) -> tuple[Shape, list[dict[str, Given]]]:
+def _rows(call: FunctionCall) -> tuple[Shape, list[dict[str, GivenCell]]]:
     """The shape of the result, and for each of its cells the arguments by their names."""
     names = [one.name for one in function(call.name).parameters]
     shape, rows = aligned(names, call.arguments)
     return shape, [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def _places_of(queries: Iterable[Query]) -> list[Place]:
-    return [one.place for one in queries if isinstance(one, Question)]
+def _places_of(queries: Iterable[CellQuery]) -> list[Place]:
+    return [one.place for one in queries if isinstance(one, PlaceQuery)]
 
 
-def _result_of(desk: Desk, query: Query, outcomes: Outcomes) -> FieldSource | CellError | None:
+def _result_of(desk: Desk, query: CellQuery, outcomes: Outcomes) -> FieldSource | CellError | None:
     """The result of a query; an error of a cell, or an empty row, as it is."""
-    if isinstance(query, Question):
+    if isinstance(query, PlaceQuery):
         return FieldSource(outcomes[query.place], query, desk)
     return FieldSource(query, None, desk) if isinstance(query, Outcome) else query
 
 
-def _cells_showing(show: Callable[[FieldSource, Mapping[str, Given]], Cell]) -> _Function:
+def _cells_showing(show: Callable[[FieldSource, Mapping[str, GivenCell]], CellValue]) -> _Function:
     """A function that shows a cell for each cell of its ranges; `show` may raise `CellError`."""
 
-    def shown(one: FieldSource | CellError | None, row: Mapping[str, Given]) -> Cell:
+    def shown(one: FieldSource | CellError | None, row: Mapping[str, GivenCell]) -> CellValue:
         try:
             return show(one, row) if isinstance(one, FieldSource) else one
         except CellError as error:
             return error
 
-    def compute(desk: Desk, call: Call) -> _Formula:
+    def compute(desk: Desk, call: FunctionCall) -> _Formula:
         shape, rows = _rows(call)
         queries = [_query_of(call, row) for row in rows]
         outcomes = yield _places_of(queries)
@@ -206,7 +223,7 @@ _CELLS = ("state", "zip", "address", "city", "place", "lat", "lng", "country", "
 """The cells of a query, as the arguments and columns are called."""
 
 
-def _query_of(call: Call, row: Mapping[str, Given]) -> Query:
+def _query_of(call: FunctionCall, row: Mapping[str, GivenCell]) -> CellQuery:
     """The query of cells by the names of their arguments.
 
     An error in one of them is passed on. Cells that name no place (a state alone is not one) make
@@ -221,19 +238,19 @@ def _query_of(call: Call, row: Mapping[str, Given]) -> Query:
     # a rate of the ZIP instead of the address would look right
     must = call.name == "SVC_RATE_ADDRESS"
     found = _cached_query(*cells, OMITTED if refusal else day, must)
-    return Outcome("invalid", refusal) if refusal and isinstance(found, Question) else found
+    return Outcome("invalid", refusal) if refusal and isinstance(found, PlaceQuery) else found
 
 
 # typed: TRUE, 1 and 1.0 are equal, but not the same
 @lru_cache(maxsize=65_536, typed=True)
-def _cached_query(*given: Given) -> Question | Outcome | None:
+def _cached_query(*given: GivenCell) -> PlaceQuery | Outcome | None:
     *cells, as_of, by_address = given
     if all(map(is_empty, cells[1:-1])):
         return None
     try:
         state, zip_code, address, city, place, lat, lng, country = map(_plain, _CELLS, cells)
         found = where(Cells(state, zip_code, address, city, place, lat, lng, country))
-        mode = found.place.mode if isinstance(found, Question) else None
+        mode = found.place.mode if isinstance(found, PlaceQuery) else None
         if by_address and (address is None or mode not in {None, "address"}):
             size = f"{len(str(address))} characters, which is no address in one line"
             shown = "the cell is empty" if address is None else f'"{str(address)[:40]}" has {size}'
@@ -249,46 +266,48 @@ def _cached_query(*given: Given) -> Question | Outcome | None:
         return Outcome("invalid", error.message)
 
 
-def _plain(name: str, cell: Given) -> str | float | None:
+def _plain(name: str, cell: GivenCell) -> str | float | None:
     """A cell as text or number; an integer in a text column as its digits."""
     if is_empty(cell):
         return None
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
-        raise BadValueError(f"{name}: the cell holds {as_text(cell)}, not a text or number.")
+        raise BadValueError(
+            f"{name}: the cell holds {text_in_message(cell)}, not a text or number."
+        )
     if isinstance(cell, float) and cell.is_integer() and name not in {"lat", "lng"}:
         return str(int(cell))
     return cell
 
 
-def _rate(one: FieldSource, row: Mapping[str, Given]) -> Cell:
+def _rate(one: FieldSource, row: Mapping[str, GivenCell]) -> CellValue:
     """The combined rate."""
     units = units_or_error(one.outcome, partial=_word("accept", row["accept"], _ACCEPT) is not None)
     return rate_cell(units) if isinstance(units, int) else units
 
 
-def _word(name: str, cell: Given, words: Collection[str]) -> str | None:
+def _word(name: str, cell: GivenCell, words: Collection[str]) -> str | None:
     """An argument that is one of some words, else a `CellError`; `None` where it is empty."""
     if is_empty(cell):
         return None
     pass_on_error(name, cell)
-    word = as_text(cell).strip().casefold()
+    word = text_in_message(cell).strip().casefold()
     if word not in words:
-        shown = f'{", ".join(words)} or nothing, not "{as_text(cell)}"'
+        shown = f'{", ".join(words)} or nothing, not "{text_in_message(cell)}"'
         raise BadValueError(f"{name}: expected {shown}.")
     return word
 
 
-def svc_tax(__: Desk, call: Call) -> _Formula:
+def svc_tax(__: Desk, call: FunctionCall) -> _Formula:
     """The tax on amounts; the amounts of a range are rounded together."""
     shape, rows = _rows(call)
     lines = [_tax_line(call, row) for row in rows]
     outcomes = yield _places_of(one.query for one in lines if isinstance(one, _Line))
-    shown: list[Cell] = [None if isinstance(one, _Line) else one for one in lines]
+    shown: list[CellValue] = [None if isinstance(one, _Line) else one for one in lines]
     taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
     for at, line in enumerate(lines):
         if isinstance(line, _Line):
             query = line.query
-            outcome = outcomes[query.place] if isinstance(query, Question) else query
+            outcome = outcomes[query.place] if isinstance(query, PlaceQuery) else query
             shown[at] = units = units_or_error(outcome, partial=line.partial)
             if isinstance(units, int):
                 taxed.setdefault(line.rounding, []).append((at, line.cents, units))
@@ -299,13 +318,13 @@ def svc_tax(__: Desk, call: Call) -> _Formula:
 
 
 class _Line(NamedTuple):
-    query: Question | Outcome
+    query: PlaceQuery | Outcome
     cents: int
     rounding: Rounding
     partial: bool
 
 
-def _tax_line(call: Call, row: Mapping[str, Given]) -> _Line | CellError | None:
+def _tax_line(call: FunctionCall, row: Mapping[str, GivenCell]) -> _Line | CellError | None:
     """A parsed row; the reason why it cannot be used, or `None` where it has no amount."""
     amount = row["amount"]
     found = error_in("amount", amount) or _query_of(call, row)
@@ -318,12 +337,12 @@ def _tax_line(call: Call, row: Mapping[str, Given]) -> _Line | CellError | None:
         return BadValueError("zip: there is an amount and no ZIP Code, so no tax can be computed.")
     try:
         partial = _word("accept", row["accept"], _ACCEPT) is not None
-        return _Line(found, cents_of(amount), _rounding(row["rounding"]), partial)
+        return _Line(found, amount_in_cents(amount), _rounding(row["rounding"]), partial)
     except CellError as error:
         return error
 
 
-def _rounding(cell: Given) -> Rounding:
+def _rounding(cell: GivenCell) -> Rounding:
     if is_empty(cell):
         return "half_up"
     return cast("Rounding", _word("rounding", cell, ROUNDINGS))
@@ -333,17 +352,17 @@ def _rounded(factors: Sequence[tuple[int, int, int]], rounding: Rounding) -> lis
     """Tax in cents, rounded as in frames."""
     import numpy as np  # noqa: PLC0415 - few formulas need it
 
-    from svc_tools.frames.taxes.rounding import rounded_tax  # noqa: PLC0415 - loads pandas
+    from svc_tools.frames.values.rounding import rounded_tax  # noqa: PLC0415 - loads pandas
 
     _, cents, units = zip(*factors, strict=True)
     tax = rounded_tax(np.array(cents, np.int64), np.array(units, np.int64), rounding)
     return [int(one) for one in tax]
 
 
-def svc_sum(_: Desk, call: Call) -> _Formula:
+def svc_sum(_: Desk, call: FunctionCall) -> _Formula:
     """The exact sum of a range."""
     yield ()
-    return exact_sum(rows_of("range", call.arguments[0]))
+    return exact_sum(cell_rows("range", call.arguments[0]))
 
 
 _BY_NAME = roles.Role("place", frozenset({"place"}))
@@ -351,13 +370,13 @@ _BY_NAME = roles.Role("place", frozenset({"place"}))
 _SAMPLED = 20
 _OUR_TIME = range(36_526, 54_790)
 """The day numbers of the years 2000 to 2049."""
-_Grid: TypeAlias = "list[list[Cell]]"
+_Grid: TypeAlias = "list[list[CellValue]]"
 
 
-def svc_lookup(desk: Desk, call: Call) -> _Formula:
+def svc_lookup(desk: Desk, call: FunctionCall) -> _Formula:
     """The fields of the result for each row."""
     rows, wanted, headers = call.arguments
-    columns, lines = _table(rows_of("range", rows))
+    columns, lines = _table(cell_rows("range", rows))
     fields = _fields(wanted)
     heads: _Grid = [[*fields]] if _has_headers(headers) else []
     queries = [_query_of(call, {role: line[at] for role, at in columns.items()}) for line in lines]
@@ -369,7 +388,7 @@ def svc_lookup(desk: Desk, call: Call) -> _Formula:
     ]
 
 
-def _table(rows: Rows) -> tuple[Mapping[str, int], Rows]:
+def _table(rows: CellRows) -> tuple[Mapping[str, int], CellRows]:
     """The number of the column of each cell of a query, and the rows below the headings."""
     heads, *lines = rows
     if not _are_headings(heads):
@@ -408,7 +427,7 @@ def _are_headings(cells: Sequence[Scalar]) -> bool:
     return bool(texts) and not any(state_code(one) or re.search("[0-9]", one) for one in texts)
 
 
-def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
+def _columns(heads: Sequence[Scalar], lines: CellRows) -> dict[str, int]:
     """The column of each cell of a query, found as those of a frame, else a `ColumnError`."""
     for cell in heads:
         pass_on_error("range", cell)
@@ -417,7 +436,7 @@ def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
         for at, cell in enumerate(heads, 1)
     ]
     found = _place_columns(labels, lines)
-    if found.keys().isdisjoint(DECIDING | {"place"}):
+    if found.keys().isdisjoint(DECIDING_ROLES | {"place"}):
         raise roles.ColumnMissing("place", labels)
     if not lines:
         raise BadValueError("range: there is no row below the headings.")
@@ -446,7 +465,7 @@ def _columns(heads: Sequence[Scalar], lines: Rows) -> dict[str, int]:
     return columns
 
 
-def _place_columns(labels: Sequence[Any], lines: Rows) -> dict[str, Any]:
+def _place_columns(labels: Sequence[Any], lines: CellRows) -> dict[str, Any]:
     """The columns of the place, of the country and of names, by their headings and cells."""
     sampled: dict[Any, list[str | None]] = {
         label: [text_of(line[at]) for line in lines[:_SAMPLED]] for at, label in enumerate(labels)
@@ -472,11 +491,13 @@ def _is_day(cell: Scalar) -> bool:
 def _fields(wanted: object) -> tuple[str, ...]:
     """The requested fields; all of them where none is named."""
     named: list[str] = []
-    for row in rows_of("fields", None if wanted is OMITTED else wanted):
+    for row in cell_rows("fields", None if wanted is OMITTED else wanted):
         for cell in row:
             pass_on_error("fields", cell)
             if not isinstance(cell, str | None):
-                raise BadValueError(f"fields: expected names of fields, not {as_text(cell)}.")
+                raise BadValueError(
+                    f"fields: expected names of fields, not {text_in_message(cell)}."
+                )
             parts = (cell or "").replace(";", ",").split(",")
             named += [field_named(part) for part in parts if part.strip()]
     return tuple(named) or tuple(LOOKUP_FIELDS)
@@ -490,21 +511,21 @@ def _has_headers(argument: object) -> bool:
 
 
 def _single_cell(name: str, argument: object, expected: str) -> Scalar:
-    ((cell, *more), *others) = rows_of(name, argument)
+    ((cell, *more), *others) = cell_rows(name, argument)
     if more or others:
         raise BadValueError(f"{name}: expected {expected}, not a range.")
     return cell
 
 
-def svc_fields(_: Desk, __: Call) -> _Formula:
+def svc_fields(_: Desk, __: FunctionCall) -> _Formula:
     """The fields with their forms and meanings, under a heading."""
     yield ()
     fields = (one for one in COLUMNS if one.name in LOOKUP_FIELDS)
-    rows: _Grid = [[one.name, FORMS.get(one.form, "text"), one.meaning] for one in fields]
+    rows: _Grid = [[one.name, CELL_FORMS.get(one.form, "text"), one.meaning] for one in fields]
     return [["field", "form", "meaning"], *rows]
 
 
-def _field(one: FieldSource, row: Mapping[str, Given]) -> Cell:
+def _field(one: FieldSource, row: Mapping[str, GivenCell]) -> CellValue:
     """The field that is named."""
     name = row["field"]
     pass_on_error("field", name)
@@ -513,7 +534,7 @@ def _field(one: FieldSource, row: Mapping[str, Given]) -> Cell:
     return LOOKUP_FIELDS[field_named(name)](one)
 
 
-def _source(one: FieldSource, _: Mapping[str, Given]) -> Cell:
+def _source(one: FieldSource, _: Mapping[str, GivenCell]) -> CellValue:
     """The source of a rate."""
     if one.outcome.found is None:
         return error_of(one.outcome)
@@ -521,10 +542,10 @@ def _source(one: FieldSource, _: Mapping[str, Given]) -> Cell:
     return f"{source}, edition {edition}" if edition else source
 
 
-def _of_session(session: Callable[[Desk], Cell], of_each: _Function) -> _Function:
+def _of_session(session: Callable[[Desk], CellValue], of_each: _Function) -> _Function:
     """A function of a state, a ZIP and a day, or without arguments of the whole session."""
 
-    def compute(desk: Desk, call: Call) -> _Formula:
+    def compute(desk: Desk, call: FunctionCall) -> _Formula:
         if all(one is OMITTED for one in call.arguments):
             yield ()
             return session(desk)
@@ -535,7 +556,7 @@ def _of_session(session: Callable[[Desk], Cell], of_each: _Function) -> _Functio
     return compute
 
 
-def svc_nexus(desk: Desk, call: Call) -> _Formula:
+def svc_nexus(desk: Desk, call: FunctionCall) -> _Formula:
     """The registrations, under a heading."""
     (argument,) = call.arguments
     cell = OMITTED if argument is OMITTED else _single_cell("state", argument, "one state")
@@ -550,14 +571,14 @@ def svc_nexus(desk: Desk, call: Call) -> _Formula:
     return [[*FIELDS], *rows]
 
 
-def svc_nexus_status(desk: Desk, call: Call) -> _Formula:
+def svc_nexus_status(desk: Desk, call: FunctionCall) -> _Formula:
     """Whether each state has a registration."""
     shape, rows = _rows(call)
     yield ()
     return shaped(shape, [_registration_status(desk, *row.values()) for row in rows])
 
 
-def _registration_status(desk: Desk, state: Given, kind: Given) -> Cell:
+def _registration_status(desk: Desk, state: GivenCell, kind: GivenCell) -> CellValue:
     """Whether a state has a registration, of a type or of any; empty where the state is."""
     try:
         pass_on_error("state", state)
@@ -572,18 +593,20 @@ def _registration_status(desk: Desk, state: Given, kind: Given) -> Cell:
     return "registered" if (wanted in kinds if wanted else kinds) else "not registered"
 
 
-def _refuse_empty(name: str, cell: Given, left_out: str) -> None:
+def _refuse_empty(name: str, cell: GivenCell, left_out: str) -> None:
     if cell is not OMITTED and is_empty(cell):
         raise BadValueError(f"{name} is an empty cell; leave it out of the formula for {left_out}.")
 
 
-def _state(cell: Given) -> str:
+def _state(cell: GivenCell) -> str:
     pass_on_error("state", cell)
     code = state_code(cell)
     if isinstance(code, Elsewhere):
         raise NotAvailableError(f"{code.reason}.", "UNSUPPORTED")
     if code is None:
-        raise BadValueError(f'state: "{as_text(cell)}" is not a US state; expected TX or Texas.')
+        raise BadValueError(
+            f'state: "{text_in_message(cell)}" is not a US state; expected TX or Texas.'
+        )
     return code
 
 

@@ -63,7 +63,7 @@ class Function:
 
 _LISTED = tomllib.loads(Path(__file__).with_name("functions.toml").read_text(encoding="utf-8"))
 _ARGUMENTS = _LISTED.pop("arguments")
-FORMS: Mapping[str, str] = _LISTED.pop("forms")
+CELL_FORMS: Mapping[str, str] = _LISTED.pop("forms")
 """How a cell shows a field of a result, by the form of its column; the others are text."""
 
 
@@ -85,20 +85,20 @@ def function(name: str) -> Function:
     return _BY_NAME[name]
 
 
-Argument: TypeAlias = "str | float | bool | date | list[list[str | float]]"
+_Argument: TypeAlias = "str | float | bool | date | list[list[str | float]]"
 """A constant, or rows of constants for a range."""
-EXAMPLES: Mapping[str, tuple[Argument, ...]] = {
+EXAMPLES: Mapping[str, tuple[_Argument, ...]] = {
     name: tuple(listed["example"]) for name, listed in _LISTED.items()
 }
 """The arguments of an example of each function, which the task pane inserts and the guide shows."""
 
 
-def formula(name: str, arguments: Sequence[Argument]) -> str:
+def formula(name: str, arguments: Sequence[_Argument]) -> str:
     """The formula as typed into a cell of an English Excel."""
     return f"={name}({', '.join(map(_typed, arguments))})"
 
 
-def _typed(argument: Argument) -> str:
+def _typed(argument: _Argument) -> str:
     if isinstance(argument, list):
         return "{" + "; ".join(", ".join(map(_typed, row)) for row in argument) + "}"
     if isinstance(argument, bool):

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
-from svc_tools.codes import PARTIAL_CODES, REPLACES, meaning_of, percent
-from svc_tools.display import capital
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
 from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS, RATE_COLUMNS
 from svc_tools.lookup.reviewing import (
@@ -25,16 +23,18 @@ from svc_tools.lookup.reviewing import (
     status_word,
     warnings_of,
 )
+from svc_tools.show.codes import PARTIAL_CODES, REPLACES, meaning_of, percent
+from svc_tools.show.display import capital
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date, datetime
 
     from svc_tools.excel.desk import Desk
-    from svc_tools.excel.values import Cell, Scalar
+    from svc_tools.excel.values import CellValue, Scalar
     from svc_tools.lookup import Found, Outcome
     from svc_tools.lookup.columns import Column
-    from svc_tools.places import Question
+    from svc_tools.tables.places import PlaceQuery
 
 _WHEN_FAILED = "Refresh, or compute again in a minute."
 _WHEN_LEFT = "Results so far are cached: compute again in a minute."
@@ -46,7 +46,7 @@ class FieldSource:
     """What the fields of one lookup are read from; cells without a query have a reason alone."""
 
     outcome: Outcome
-    question: Question | None
+    question: PlaceQuery | None
     desk: Desk
 
     @property
@@ -147,21 +147,21 @@ def _iso(day: date | None) -> str | None:
     return None if day is None else day.isoformat()
 
 
-def _found(take: Callable[[FieldSource, Found], Cell]) -> Callable[[FieldSource], Cell]:
+def _found(take: Callable[[FieldSource, Found], CellValue]) -> Callable[[FieldSource], CellValue]:
     """A field of a result; an error where there is none."""
 
-    def read(one: FieldSource) -> Cell:
+    def read(one: FieldSource) -> CellValue:
         found = one.outcome.found
         return error_of(one.outcome) if found is None else take(one, found)
 
     return read
 
 
-def _rate(column: Column) -> Callable[[FieldSource], Cell]:
+def _rate(column: Column) -> Callable[[FieldSource], CellValue]:
     """A part of the rate that is complete, also where the result lacks another part."""
     name = column.name
 
-    def read(_: FieldSource, found: Found) -> Cell:
+    def read(_: FieldSource, found: Found) -> CellValue:
         units: int | None = getattr(found, column.fact)
         missing = (PARTIAL_CODES.get(code, ()) for code in found.warnings)
         # a city has one rate; of districts a figure may not be all of that part
@@ -175,10 +175,10 @@ def _rate(column: Column) -> Callable[[FieldSource], Cell]:
     return _found(read)
 
 
-def _whole(column: Column) -> Callable[[FieldSource], Cell]:
+def _whole(column: Column) -> Callable[[FieldSource], CellValue]:
     """A complete rate, never that of a partial result. Missing is an empty cell."""
 
-    def read(one: FieldSource, found: Found) -> Cell:
+    def read(one: FieldSource, found: Found) -> CellValue:
         if one.outcome.means.partial:
             return PARTIAL
         units: int | None = getattr(found, column.fact)
@@ -187,17 +187,17 @@ def _whole(column: Column) -> Callable[[FieldSource], Cell]:
     return _found(read)
 
 
-def _source(one: FieldSource) -> Cell:
+def _source(one: FieldSource) -> CellValue:
     found, name = one.outcome.found, one.desk.service.name
     return f"{name}: {found.source}" if found and found.source else name
 
 
-def _edition(one: FieldSource) -> Cell:
+def _edition(one: FieldSource) -> CellValue:
     found = one.outcome.found
     return (found.edition if found else None) or one.desk.service.edition
 
 
-_COMPUTED: dict[str, Callable[[FieldSource], Cell]] = {
+_COMPUTED: dict[str, Callable[[FieldSource], CellValue]] = {
     "needs_review": lambda one: bool(one.reasons),
     "lookup_review_reason": lambda one: "; ".join(one.reasons) or None,
     "warnings": _found(lambda one, _: "; ".join(one.warnings) or None),
@@ -211,12 +211,12 @@ _COMPUTED: dict[str, Callable[[FieldSource], Cell]] = {
 }
 
 
-def _value(of: Outcome | Found, name: str) -> Cell:
-    value: Cell = getattr(of, name)
+def _value(of: Outcome | Found, name: str) -> CellValue:
+    value: CellValue = getattr(of, name)
     return value
 
 
-def _reader(column: Column) -> Callable[[FieldSource], Cell]:
+def _reader(column: Column) -> Callable[[FieldSource], CellValue]:
     """How a field is read."""
     if column.name in _COMPUTED:
         return _COMPUTED[column.name]

@@ -28,12 +28,12 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from svc_sdk import Svc
-from svc_sdk._settings import checked_url
+from svc_sdk.wire import checked_url
 from svc_tools import config
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.extras import needs
+from svc_tools.base.loopback import is_loopback
 from svc_tools.config import KEY_VARIABLE, URL_VARIABLE, ConfigurationError
-from svc_tools.extras import needs
-from svc_tools.loopback import is_loopback
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend

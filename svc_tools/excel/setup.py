@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from svc_sdk import AuthError, SvcError, __version__
-from svc_sdk._route import UnusableVariableError
-from svc_sdk._settings import Settings
-from svc_tools import config, operating_system
+from svc_sdk.wire import Settings, UnusableVariableError
+from svc_tools import config
+from svc_tools.base import operating_system
+from svc_tools.base.extras import needs, require
+from svc_tools.base.operating_system import is_windows, typed
 from svc_tools.config import (
     KEY_VARIABLE,
     URL_VARIABLE,
@@ -34,18 +36,16 @@ from svc_tools.config import (
     EmbeddedSvc,
     open_account,
 )
-from svc_tools.display import render
 from svc_tools.excel import company, settings
 from svc_tools.excel.workbook import XLWINGS
-from svc_tools.extras import needs, require
 from svc_tools.lookup.key_check import check_key
-from svc_tools.lookup.outcomes import explained, is_foreign
-from svc_tools.operating_system import is_windows, typed
+from svc_tools.lookup.troubles import explained, is_foreign
+from svc_tools.show.display import from_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from svc_tools.excel.company import Finding, Mark
+    from svc_tools.excel.company import CheckMark, CompanyFinding
 
 DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _TIMEOUT = 5.0
@@ -216,7 +216,7 @@ def _write_registry(path: str, name: str, text: str | None) -> None:
             winreg.DeleteValue(key, name)
 
 
-def _registry(path: str) -> company.Key:
+def _registry(path: str) -> company.RegistryKey:
     """A key of the registry."""
     root, _, rest = path.partition("\\")
     try:
@@ -224,9 +224,9 @@ def _registry(path: str) -> company.Key:
         with winreg.OpenKey(getattr(winreg, root), rest) as key:
             keys, values, _ = winreg.QueryInfoKey(key)
             found = (winreg.EnumValue(key, at)[:2] for at in range(values))
-            return company.Key(dict(found), [winreg.EnumKey(key, at) for at in range(keys)])
+            return company.RegistryKey(dict(found), [winreg.EnumKey(key, at) for at in range(keys)])
     except (OSError, ImportError):  # it is not there, or an administrator closed it
-        return company.Key({})
+        return company.RegistryKey({})
 
 
 def start_at_logon() -> Iterator[str]:
@@ -257,7 +257,7 @@ def start_at_logon() -> Iterator[str]:
         of = config.variables(("USERDOMAIN", "USERNAME"))
         user = "\\".join(of.values())
         values = {"user": user, "program": program, "arguments": typed(arguments)}
-        text = render("excel/logon.xml", **values, folder=folder)
+        text = from_template("excel/logon.xml", **values, folder=folder)
         path.write_bytes(text.encode("utf-16"))  # the only encoding that schtasks reads
     else:
         log = str(folder / "serve.log")
@@ -480,7 +480,7 @@ class Line:
     """
 
     name: str
-    mark: Mark
+    mark: CheckMark
     said: str
     todo: str | None = None
 
@@ -490,7 +490,7 @@ def check() -> Iterator[Line]:
     require("Checking spreadsheets", "excel", "xlwings")  # hardly anything is installed
     config.excel_folder()  # raises where it is no path
     computer = _computer()
-    parts: dict[str, Callable[[], Finding]] = {"Packages": _packages}
+    parts: dict[str, Callable[[], CompanyFinding]] = {"Packages": _packages}
     if is_windows():
         parts |= {"Excel's Python": _python, "Downloaded files": _downloads}
         parts |= {name: partial(look, computer) for name, look in company.WINDOWS.items()}
@@ -513,7 +513,7 @@ def check() -> Iterator[Line]:
         yield Line(name, mark, said, todo or None)
 
 
-def _packages() -> Finding:
+def _packages() -> CompanyFinding:
     require("A spreadsheet", "excel", *_PACKAGES, *["pywintypes"] * (is_windows()))
     if (xlwings := metadata.version("xlwings")) != XLWINGS:
         unlike = f"xlwings {xlwings}; the macros of the workbook are those of xlwings {XLWINGS}"
@@ -522,7 +522,7 @@ def _packages() -> Finding:
     return "ok", f"svc-tax-tools {__version__}, {python}", ""
 
 
-def _python() -> Finding:
+def _python() -> CompanyFinding:
     """Whether Excel starts this Python, as the file of xlwings says."""
     from xlwings.cli import get_conda_settings  # noqa: PLC0415 - takes most of a second
     from xlwings.utils import read_user_config  # noqa: PLC0415 - the same
@@ -565,7 +565,7 @@ def _workbooks() -> list[Path]:
     return sorted([*Path.cwd().glob("*.xls?"), *Path.cwd().glob("svc_udfs.py")])
 
 
-def _downloads() -> Finding:
+def _downloads() -> CompanyFinding:
     """Whether Windows blocks a workbook of this folder."""
     files = _workbooks()
     blocked = [one.name for one in files if Path(f"{one}:Zone.Identifier").exists()]
@@ -573,7 +573,7 @@ def _downloads() -> Finding:
     return "wrong" if blocked else "ok", found, _UNBLOCK
 
 
-def _service() -> Finding:
+def _service() -> CompanyFinding:
     """The service that the cells use, and where it is configured."""
     described = settings.describe()
     if described.problem is not None:
@@ -586,7 +586,7 @@ def _service() -> Finding:
     return "ok", f"{described.service}, {origin}", "" if is_seen else _VARIABLES
 
 
-def _response() -> Finding:
+def _response() -> CompanyFinding:
     """Whether the service responds and accepts the key, by one unbilled request."""
     with settings.client(timeout=_TIMEOUT, max_retries=0) as client:
         check_key(client)
@@ -595,7 +595,7 @@ def _response() -> Finding:
         return "ok", "the service accepts the key", ""
 
 
-def _certificate() -> Finding:
+def _certificate() -> CompanyFinding:
     """Whether the certificate for https can be used."""
     pair, _ = settings.certificate()
     if not pair:
@@ -606,7 +606,7 @@ def _certificate() -> Finding:
         return "wrong", str(error), _RENEW
 
 
-def _server() -> Finding:
+def _server() -> CompanyFinding:
     """Whether the local server runs, which Calc and Excel's add-in need; it is sent nothing."""
     server = settings.read_server()
     if server is None:

@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from svc_tools.config import seller_zone
-from svc_tools.dates import DateTerms, iso_day, read_one
+from svc_tools.tables.dates import DateTerms, iso_day, read_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +47,10 @@ class ErrorCell:
 
 
 Scalar: TypeAlias = str | float | bool | date | ErrorCell | None
-Given: TypeAlias = Scalar | Literal[Omitted.OMITTED]
+GivenCell: TypeAlias = Scalar | Literal[Omitted.OMITTED]
 """A cell of an argument, or nothing where the argument is left out."""
-Rows: TypeAlias = list[list[Scalar]]
-Argument: TypeAlias = Given | Rows
+CellRows: TypeAlias = list[list[Scalar]]
+Argument: TypeAlias = GivenCell | CellRows
 
 
 class CellError(Exception):
@@ -88,8 +88,8 @@ class BadValueError(CellError):
     word = "INVALID"
 
 
-Cell: TypeAlias = str | float | bool | CellError | None
-Result: TypeAlias = Cell | list[list[Cell]]
+CellValue: TypeAlias = str | float | bool | CellError | None
+FormulaResult: TypeAlias = CellValue | list[list[CellValue]]
 Shape: TypeAlias = tuple[int, int]
 """Rows and columns."""
 PARTIAL = "#PARTIAL"
@@ -122,7 +122,7 @@ def error_in(named: str, value: object) -> NotAvailableError | None:
     return NotAvailableError(message, word[1] if word else None)
 
 
-def as_text(cell: object) -> str:
+def text_in_message(cell: object) -> str:
     """A cell in a message: TRUE, 2026-05-01, or at most 40 characters."""
     if isinstance(cell, datetime):
         cell = cell.date()
@@ -153,7 +153,7 @@ def scalar(value: object) -> Scalar:
     raise BadValueError(f"A cell cannot hold a value of the kind {type(value).__name__}.")
 
 
-def rows_of(named: str, argument: object) -> Rows:
+def cell_rows(named: str, argument: object) -> CellRows:
     """An argument as rows of cells; a scalar is one row of one cell.
 
     Raises:
@@ -169,7 +169,7 @@ def rows_of(named: str, argument: object) -> Rows:
 
 def aligned(
     names: Sequence[str], arguments: Sequence[object]
-) -> tuple[Shape, list[tuple[Given, ...]]]:
+) -> tuple[Shape, list[tuple[GivenCell, ...]]]:
     """The shape of the result, and the arguments for each of its cells, row by row.
 
     A single cell, or what is left out, goes with every cell of the others; a column with every
@@ -181,7 +181,7 @@ def aligned(
     if _RANGES.isdisjoint(map(type, arguments)):
         return _ONE, [tuple([one if one is OMITTED else scalar(one) for one in arguments])]
     grids = [
-        [[OMITTED]] if one is OMITTED else rows_of(name, one)
+        [[OMITTED]] if one is OMITTED else cell_rows(name, one)
         for name, one in zip(names, arguments, strict=True)
     ]
     shapes = [(len(grid), len(grid[0])) for grid in grids]
@@ -205,7 +205,7 @@ def aligned(
     return whole, list(zip(*spread, strict=True))
 
 
-def shaped(shape: Shape, cells: Sequence[Cell]) -> Result:
+def shaped(shape: Shape, cells: Sequence[CellValue]) -> FormulaResult:
     """Cells as rows of that shape; a single cell as a scalar."""
     if shape == _ONE:
         return cells[0]
@@ -220,7 +220,7 @@ _SNAP = Decimal("1e-6")
 """How far, in dollars, an amount may be from the whole cent that it is read as."""
 
 
-def cents_of(amount: Given) -> int:
+def amount_in_cents(amount: GivenCell) -> int:
     """An amount of dollars in whole cents; as text it may be as usually written: (1,234.50).
 
     Raises:
@@ -240,7 +240,7 @@ def cents_of(amount: Given) -> int:
 
 @lru_cache(maxsize=16_384)
 def _amount_of_text(text: str) -> int:
-    from svc_tools.frames.money import one_amount  # noqa: PLC0415 - loads pandas
+    from svc_tools.frames.values.money import one_amount  # noqa: PLC0415 - loads pandas
 
     try:
         cents = one_amount(text, "amount")
@@ -250,7 +250,7 @@ def _amount_of_text(text: str) -> int:
     return cents
 
 
-def exact_sum(rows: Rows) -> float:
+def exact_sum(rows: CellRows) -> float:
     """The exact sum of cells; empty cells count as zero.
 
     Raises:
@@ -274,10 +274,10 @@ def exact_sum(rows: Rows) -> float:
     return float(total)
 
 
-def _exact(named: str, cell: Given) -> Decimal:
+def _exact(named: str, cell: GivenCell) -> Decimal:
     """A number at a spreadsheet's 15 significant digits."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
-        raise BadValueError(f"{named}: the cell holds {as_text(cell)}, which is no amount.")
+        raise BadValueError(f"{named}: the cell holds {text_in_message(cell)}, which is no amount.")
     exact = Decimal(f"{cell:.15g}")
     _check_size(named, exact)
     return exact
@@ -326,7 +326,7 @@ def day_in(value: Scalar) -> date:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         day, shown = _day_of_number(value), f"{value:.15g}"
     else:
-        shown = f'"{as_text(value)}"'
+        shown = f'"{text_in_message(value)}"'
         day = _day_of_text(str(value).strip().lstrip("'").strip())
     # a date cell with 0 is of 1899
     if day is None or (day - FIRST_DAY).days not in _SERIALS:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from svc_tools.extras import needs, not_pandas, require_pandas
+from svc_tools.base.extras import needs, not_pandas, require_pandas
 
 with needs("svc_tools.frames", "pandas"):
     import pandas as pd
@@ -10,8 +10,8 @@ with needs("svc_tools.frames", "pandas"):
 require_pandas("df.svc", pd.__version__)
 with needs("svc_tools.frames", "pandas"):
     from svc_tools.frames.accessor import SvcAccessor
-    from svc_tools.frames.enrich import LookupFailedError
-    from svc_tools.frames.lookup.saved_layout import LayoutError, SalesLayout
+    from svc_tools.frames.lookup.enrich import LookupFailedError
+    from svc_tools.frames.orders.saved_layout import LayoutError, SalesLayout
     from svc_tools.frames.taxes.tax import TaxFailedError
 
 if TYPE_CHECKING:

@@ -9,10 +9,8 @@ from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.analysis.breakdowns import ByMonth
 from svc_tools.frames.analysis.filing import filing
 from svc_tools.frames.analysis.reconcile import reconcile
-from svc_tools.frames.enrich import LookupFailedError, enrich, make_plan
-from svc_tools.frames.freeze import freeze
-from svc_tools.frames.layouts import layout_of
-from svc_tools.frames.odd_cells import Readable
+from svc_tools.frames.lookup.enrich import LookupFailedError, enrich, frame_plan
+from svc_tools.frames.lookup.freeze import freeze
 from svc_tools.frames.options import (
     AmountArguments,
     AmountOptions,
@@ -26,10 +24,12 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
-from svc_tools.frames.plain import plain
-from svc_tools.frames.review import review
-from svc_tools.frames.split import split
+from svc_tools.frames.plain import plain_frame
+from svc_tools.frames.review.review import review
+from svc_tools.frames.review.split import split
+from svc_tools.frames.taxes.layouts import layout_of
 from svc_tools.frames.taxes.tax import TaxFailedError, add_tax
+from svc_tools.frames.values.odd_cells import Readable
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.analysis.reconcile import Reconciliation
     from svc_tools.frames.charting.plots import Plots
-    from svc_tools.frames.freeze import Frozen
-    from svc_tools.frames.lookup.saved_layout import SalesLayout
-    from svc_tools.frames.review import Review
-    from svc_tools.frames.split import Split
+    from svc_tools.frames.lookup.freeze import Frozen
+    from svc_tools.frames.orders.saved_layout import SalesLayout
+    from svc_tools.frames.review.review import Review
+    from svc_tools.frames.review.split import Split
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.plan import Plan
 
@@ -147,7 +147,7 @@ class SvcAccessor:
         """
         options = options_of(LookupOptions, "lookup", arguments)
         if dry_run:
-            return make_plan(self._readable, options)
+            return frame_plan(self._readable, options)
         read = self._read
         try:
             return read.restored(enrich(read.frame, options))
@@ -175,7 +175,7 @@ class SvcAccessor:
             ValueError: the arguments are ambiguous, as for `lookup`, or the price is not valid.
         """
         options = options_of(LookupOptions, "plan", arguments)
-        return make_plan(self._readable, options, price_of(price))
+        return frame_plan(self._readable, options, price_of(price))
 
     def layout(self, *, prefix: str = "") -> SalesLayout:
         """What the columns were decided to mean, to read next month's rows by without a question.
@@ -562,7 +562,7 @@ class SvcAccessor:
             they hold exact decimals: these become `float64` too. Attributes (`attrs`)
             that JSON cannot hold are left out.
         """
-        return plain(self._frame)
+        return plain_frame(self._frame)
 
     @takes(ExposureArguments, ExposureOptions)
     def exposure(

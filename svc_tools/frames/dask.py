@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 import numpy as np
 import pandas as pd
 
-from svc_tools.exports import recognized
-from svc_tools.extras import needs
-from svc_tools.text_dtype import text_dtype
+from svc_tools.base.extras import needs
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.text_dtype import text_dtype
 
 with needs("ddf.svc", "dask"):
     from dask.base import compute
@@ -30,14 +30,15 @@ from pandas.api.types import is_integer_dtype, is_object_dtype, is_string_dtype
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.names import free_columns, names_of_lookup, require_columns, require_one
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.columns import free_labels, inputs_by
-from svc_tools.frames.enrich import LookupFailedError, enrich_rows, make_plan_of, with_columns
-from svc_tools.frames.lookup.order_lines import LineColumns, marked_lines
-from svc_tools.frames.lookup.order_numbers import OrderColumns, order_hashes
-from svc_tools.frames.lookup.orders import Orders, blank_cells
-from svc_tools.frames.lookup.reading import Reading
+from svc_tools.frames.lookup.columns import free_labels, inputs_by
+from svc_tools.frames.lookup.enrich import (
+    LookupFailedError,
+    enrich_rows,
+    make_plan_of,
+    with_columns,
+)
+from svc_tools.frames.lookup.queries import distinct_rows
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.odd_cells import Readable
 from svc_tools.frames.options import (
     LookupArguments,
     LookupOptions,
@@ -47,9 +48,13 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
-from svc_tools.frames.queries import distinct_rows
+from svc_tools.frames.orders.order_lines import LineColumns, marked_lines
+from svc_tools.frames.orders.order_numbers import OrderColumns, order_hashes
+from svc_tools.frames.orders.orders import Orders, blank_cells
+from svc_tools.frames.orders.reading import Reading
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.tax import Tax, amounts_of_frame
+from svc_tools.frames.values.odd_cells import Readable
 from svc_tools.lookup.plan import price_of
 
 if TYPE_CHECKING:

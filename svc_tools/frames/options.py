@@ -12,9 +12,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
-from svc_tools.frames.lookup.deciding import SalesAnswers
-from svc_tools.frames.lookup.saved_layout import as_layout, filled
-from svc_tools.frames.lookup.sums import Answers
+from svc_tools.frames.orders.deciding import SalesAnswers
+from svc_tools.frames.orders.saved_layout import as_layout, filled
+from svc_tools.frames.orders.sums import Answers
 from svc_tools.lookup.options import AmountOptions as AmountOptions
 from svc_tools.lookup.options import BreakdownArguments, option_rows
 from svc_tools.lookup.options import ExposureOptions as ExposureOptions
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from svc_sdk import Svc
+    from svc_tools.base.progress import Progress
     from svc_tools.config import DeliveryAs
-    from svc_tools.frames.lookup.saved_layout import SalesLayout
+    from svc_tools.frames.orders.saved_layout import SalesLayout
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.options import (
         DecimalMark,
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
         Rounding,
     )
     from svc_tools.nexus import Register, Thresholds
-    from svc_tools.places import Grain
-    from svc_tools.progress import Progress
+    from svc_tools.tables.places import Grain
 
     Nexus: TypeAlias = (
         Register | pd.DataFrame | pl.DataFrame | str | Path | Iterable[Mapping[str, object]]

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from svc_tools.frames.added.names import columns_of_lookups, remember_columns
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import chunks_of, scaled
+from svc_tools.frames.values.arrow import chunks_of, scaled
 from svc_tools.lookup.columns import RATES
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 
-def plain(frame: pd.DataFrame) -> pd.DataFrame:
+def plain_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame in standard types; see `SvcAccessor.plain`."""
     added = columns_of_lookups(frame)
     made = frame.assign()  # a copy of its own under pandas 2.3 too

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack, overload
 
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 
 with needs("df.svc", "polars"):
     import polars as pl
@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.names import columns_of_lookups
-from svc_tools.frames.arrow import frame_of
-from svc_tools.frames.enrich import LookupFailedError
+from svc_tools.frames.lookup.enrich import LookupFailedError
 from svc_tools.frames.options import (
     LookupArguments,
     LookupOptions,
@@ -26,11 +25,12 @@ from svc_tools.frames.options import (
     TaxOptions,
     takes,
 )
-from svc_tools.frames.review import REVIEW_COLUMNS
+from svc_tools.frames.review.review import REVIEW_COLUMNS
 from svc_tools.frames.taxes.tax import TaxFailedError
+from svc_tools.frames.values.arrow import frame_of
 from svc_tools.lookup.columns import LOOKED_UP, TAXES
-from svc_tools.roles import ColumnError
-from svc_tools.tabular import Chunk
+from svc_tools.tables.roles import ColumnError
+from svc_tools.tables.tabular import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.frames.review import Review, ReviewTotals
+    from svc_tools.frames.review.review import Review, ReviewTotals
     from svc_tools.lookup.plan import Plan
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from svc_tools.lookup.many import Run, alookup_many, look_up, lookup_many
     from svc_tools.lookup.outcomes import Component, Found, Outcome, refused
-    from svc_tools.statuses import STATUSES, Status, StatusText
+    from svc_tools.tables.statuses import STATUSES, Status, StatusText
 
 __all__ = [
     "STATUSES",
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> object:
     """Load a name when it is first used: who shows one outcome needs no engine and no cache."""
     if name in __all__:
         home = "lookup.many" if name in _OF_MANY else "lookup.outcomes"
-        home = "statuses" if name in _STATUSES else home
+        home = "tables.statuses" if name in _STATUSES else home
         found = globals()[name] = getattr(import_module(f"svc_tools.{home}"), name)
         return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,6 +21,8 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
+from svc_tools.base.memory import all_stay
+from svc_tools.base.operating_system import lock_bytes, unlock_bytes
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc, cache_hours, cache_path
 from svc_tools.lookup.cache_store import (
     COMPANIONS,
@@ -40,8 +42,6 @@ from svc_tools.lookup.cache_store import (
     write_profile,
 )
 from svc_tools.lookup.expiry import CLOCK_SKEW, FOR_EVER, LocalDays, keeps_until
-from svc_tools.lookup.outcomes import all_stay
-from svc_tools.operating_system import lock_bytes, unlock_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from svc_sdk import AsyncSvc, Svc
     from svc_tools.config import Source
     from svc_tools.lookup.outcomes import Outcome
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
     _Entry = tuple[Place, Outcome, Profile | None, datetime, int]
 
@@ -238,19 +238,19 @@ class Cache:
 
     def flush(self) -> None:
         """Write the quotas that were reported and not written yet."""
-        self._write(Store.flush)
+        self._write(CacheAtPath.flush)
 
-    def _write(self, work: Callable[[Store], None]) -> None:
+    def _write(self, work: Callable[[CacheAtPath], None]) -> None:
         """Write to the file; once that failed nothing further is written in this run."""
 
-        def done(store: Store) -> bool:
+        def done(store: CacheAtPath) -> bool:
             work(store)
             return True
 
         if self._writes and self._try(done) is None:
             self._writes = False
 
-    def _try(self, work: Callable[[Store], _T]) -> _T | None:
+    def _try(self, work: Callable[[CacheAtPath], _T]) -> _T | None:
         """The result of work on the file; `None`, and a note, where the file cannot be used."""
         store = _stores.at(self.path)
         with store.lock:
@@ -281,7 +281,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Store:
+class CacheAtPath:
     """The file at a path, opened when it is first needed. Callers hold `lock`.
 
     Attributes:
@@ -301,7 +301,7 @@ class Store:
         self._claims: int | None = None
         self._claimed: set[int] = set()
 
-    def with_repair(self, work: Callable[[Store], _T]) -> _T:
+    def with_repair(self, work: Callable[[CacheAtPath], _T]) -> _T:
         """The result of work; where the file proves to be damaged, on a new one.
 
         Raises:
@@ -671,15 +671,15 @@ class _Stores:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: dict[Path, Store] = {}
+        self._open: dict[Path, CacheAtPath] = {}
         # What a child inherited is the parent's: referenced, so that no finalizer of it runs.
-        self._inherited: list[Store] = []
+        self._inherited: list[CacheAtPath] = []
 
-    def at(self, path: Path) -> Store:
+    def at(self, path: Path) -> CacheAtPath:
         with self._lock:
             store = self._open.get(path)
             if store is None:
-                store = self._open[path] = Store(path)
+                store = self._open[path] = CacheAtPath(path)
             return store
 
     def close(self) -> None:
@@ -770,7 +770,7 @@ def cache_info(path: Path, *, now: datetime | None = None) -> CacheInfo:
         return CacheInfo(path, None)
     values = {"now": _seconds(now), "ever": int(FOR_EVER.timestamp())}
 
-    def count(store: Store) -> tuple[SourceInfo, ...]:
+    def count(store: CacheAtPath) -> tuple[SourceInfo, ...]:
         cursor = store.opened().connection.cursor()
         cursor.row_factory = sqlite3.Row
         return tuple(map(_source, cursor.execute(_COUNT, values).fetchall()))
@@ -809,7 +809,7 @@ def clear_cache(
         return 0
     until = _seconds(now) if expired else int(FOR_EVER.timestamp())
 
-    def remove(store: Store) -> int:
+    def remove(store: CacheAtPath) -> int:
         file = store.opened()
         file.connection.execute("PRAGMA secure_delete = ON")  # what is removed is overwritten
         removed = 0
@@ -842,9 +842,9 @@ def is_of_service(name: str, wanted: str) -> bool:
     return name == wanted.strip().rstrip("/")
 
 
-def _with_file(path: Path, work: Callable[[Store], _T]) -> tuple[_T, list[str]]:
+def _with_file(path: Path, work: Callable[[CacheAtPath], _T]) -> tuple[_T, list[str]]:
     """The result of work on a file, and notes."""
-    store = Store(path)
+    store = CacheAtPath(path)
     try:
         return store.with_repair(work), store.take_notes()
     except (NotUsableError, DamageError, sqlite3.Error) as error:

@@ -32,9 +32,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svc_tools.lookup.columns import SHARED
-from svc_tools.lookup.outcomes import FIRST_FIELDS, FOUND_FIELDS, Component, Found, Outcome
-from svc_tools.operating_system import (
+from svc_tools.base.operating_system import (
     can_lock_open_files,
     database_uri,
     is_on_network,
@@ -42,15 +40,17 @@ from svc_tools.operating_system import (
     make_private,
     unlock,
 )
+from svc_tools.lookup.columns import SHARED
+from svc_tools.lookup.outcomes import FIRST_FIELDS, FOUND_FIELDS, Component, Found, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from svc_tools.places import Place
-    from svc_tools.statuses import StatusText
+    from svc_tools.tables.places import Place
+    from svc_tools.tables.statuses import StatusText
 
-BUSY_SECONDS = 10.0
+_BUSY_SECONDS = 10.0
 """How long to wait for another process that writes."""
 _APPLICATION = 0x53564341
 """The application id in the header of a cache file ("SVCA")."""
@@ -377,7 +377,7 @@ class CacheFile:
         self.connection = sqlite3.connect(
             f"{database_uri(self.path)}?mode=rw",
             uri=True,
-            timeout=BUSY_SECONDS,
+            timeout=_BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
         )
@@ -493,7 +493,7 @@ def _alone(path: Path) -> Iterator[None]:
         yield
         return
     name = path.with_name(f".{path.name}.lock")
-    until = time.monotonic() + BUSY_SECONDS
+    until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)

@@ -25,7 +25,7 @@ DTYPES: dict[CellForm, str] = {
     "moment": "timestamp[us, tz=UTC]",
 }
 """What pandas and Arrow call these forms."""
-Source = Literal[
+ColumnSource = Literal[
     "lookup",
     "rate",  # of a lookup: the rate, and its parts by level of jurisdiction
     "range",  # of a lookup: the lowest and highest combined rate among the places that fit
@@ -62,7 +62,7 @@ class Column:
     shared: bool = False
     codes: bool = False
     outcome: str = ""
-    source: Source = "lookup"
+    source: ColumnSource = "lookup"
 
 
 _SHORT = (
@@ -157,7 +157,7 @@ FACTS = tuple(one for one in COLUMNS if one.fact)
 SHARED = frozenset(one.fact for one in FACTS if one.shared)
 
 
-def _of(*sources: Source) -> tuple[str, ...]:
+def _of(*sources: ColumnSource) -> tuple[str, ...]:
     return tuple(one.name for one in COLUMNS if one.source in sources)
 
 

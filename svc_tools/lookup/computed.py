@@ -15,10 +15,8 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import unquote
 
-from svc_tools.codes import code_of
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.lookup.outcomes import (
-    SERVER_ERRORS,
     STOPPED,
     Outcome,
     Units,
@@ -28,6 +26,8 @@ from svc_tools.lookup.outcomes import (
     rate_units,
 )
 from svc_tools.lookup.transport import request_of
+from svc_tools.lookup.troubles import SERVER_ERRORS
+from svc_tools.show.codes import code_of
 
 if TYPE_CHECKING:
     import threading
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from svc_sdk import AsyncSvc, Svc
     from svc_tools.config import Computation, Located
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
 _ALWAYS = 1, 10_000_000
 """From the first day that there is to behind the last, as by `date.toordinal`."""

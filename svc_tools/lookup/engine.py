@@ -20,35 +20,29 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from svc_sdk import SvcError, _requests, _responses
-from svc_sdk._responses import Failure
-from svc_sdk._retry import backoff, decide
+from svc_sdk import SvcError
+from svc_sdk.wire import HEALTH, Failure, backoff, decide, parse_lookup, settings_of
 from svc_tools.lookup.outcomes import (
     INTERRUPTED,
-    SERVER_ERRORS,
-    TOO_MANY,
     Outcome,
     deadline_reached,
     failed,
-    is_fatal,
-    is_foreign,
-    is_transient,
     not_attempted,
     of_response,
 )
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
+from svc_tools.lookup.troubles import SERVER_ERRORS, TOO_MANY, is_fatal, is_foreign, is_transient
 from svc_tools.service_address import address_fault, is_right_address, note_right_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from svc_sdk import AsyncSvc, Svc, TaxResponse
-    from svc_sdk._requests import Call
-    from svc_sdk._responses import Reply
+    from svc_sdk.wire import Call, Reply
     from svc_tools.lookup.transport import Sender
-    from svc_tools.places import Place
     from svc_tools.service_address import WrongAddressError
+    from svc_tools.tables.places import Place
 
     Batch = list[tuple[Place, Outcome]]
     """Places and their outcomes, in the order in which the responses came."""
@@ -147,7 +141,7 @@ class Engine:
         commit: Commit | None,
     ) -> None:
         self._client = client
-        self._settings = client._settings  # noqa: SLF001 - the pure parts serve both
+        self._settings = settings_of(client)
         self._options = options
         self._pace = Pace(options.concurrency)
         self._health = Health()
@@ -449,7 +443,7 @@ class Engine:
         """The outcome of a 200; `None` where its body is unusable and it is requested again."""
         self._unread -= 1
         try:
-            response = _responses.lookup(reply, item.attempts)
+            response = parse_lookup(reply, item.attempts)
             self._health.read(usable=True)
             if not self._right_address:
                 self._right_address = True
@@ -477,7 +471,7 @@ class Engine:
     def _finish(self, item: Item, outcome: Reply | Failure, wait: float | None) -> float | None:
         """Settle a place, or return the seconds until its next attempt."""
         try:
-            response = _responses.lookup(outcome, item.attempts)
+            response = parse_lookup(outcome, item.attempts)
         except SvcError as raised:
             error = raised
         else:
@@ -527,10 +521,10 @@ class Engine:
     ) -> WrongAddressError | None:
         self.requests += 1
         try:
-            _responses.lookup(reply, item.attempts)
+            parse_lookup(reply, item.attempts)
         except SvcError as error:
             try:
-                health = await sender.exchange(_requests.HEALTH)
+                health = await sender.exchange(HEALTH)
             except Exception:  # noqa: BLE001 - odd as it is, it says nothing of the address
                 return None
             return address_fault(self._client, error, health)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
-from svc_tools.codes import OTHER_DATE
 from svc_tools.lookup.reviewing import law_since
+from svc_tools.show.codes import OTHER_DATE
 
 if TYPE_CHECKING:
     from svc_tools.lookup.outcomes import Found, Outcome

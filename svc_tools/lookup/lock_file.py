@@ -32,7 +32,6 @@ from pydantic_core import PydanticCustomError
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.config import Source
-from svc_tools.display import printable
 from svc_tools.lookup.cache_store import place_key
 from svc_tools.lookup.columns import FACTS
 from svc_tools.lookup.expiry import CLOCK_SKEW
@@ -46,8 +45,9 @@ from svc_tools.lookup.outcomes import (
     rate_units,
     with_sum_checked,
 )
-from svc_tools.places import Place
-from svc_tools.statuses import StatusText
+from svc_tools.show.display import printable
+from svc_tools.tables.places import Place
+from svc_tools.tables.statuses import StatusText
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

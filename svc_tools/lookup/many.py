@@ -23,6 +23,8 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from svc_sdk import AsyncSvc, Svc
+from svc_tools.base.memory import all_stay
+from svc_tools.base.progress import stage
 from svc_tools.config import (
     EmbeddedAsyncSvc,
     EmbeddedSvc,
@@ -31,35 +33,27 @@ from svc_tools.config import (
     source_of,
     unconfigured,
 )
-from svc_tools.display import visible
 from svc_tools.lookup.cache import Cache, opened_cache
 from svc_tools.lookup.computed import Ends, computed_by
 from svc_tools.lookup.engine import GRACE, LAST_COMMIT, Engine, RunOptions
-from svc_tools.lookup.outcomes import (
-    INTERRUPTED,
-    STOPPED,
-    Outcome,
-    all_stay,
-    not_attempted,
-    refused,
-)
-from svc_tools.places import Cells, Place, Question, Refusal, question
-from svc_tools.progress import stage
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, Outcome, not_attempted, refused
+from svc_tools.show.display import visible
+from svc_tools.tables.places import Cells, Place, PlaceQuery, Refusal, place_query
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
     from concurrent.futures import Future
 
+    from svc_tools.base.progress import Progress
     from svc_tools.lookup.cache import CacheChoice, ResultStore
     from svc_tools.lookup.computed import Computed
     from svc_tools.lookup.engine import Batch, Commit, Looked
-    from svc_tools.progress import Progress
 
-T = TypeVar("T")
-Result = TypeVar("Result")
+_T = TypeVar("_T")
+_Result = TypeVar("_Result")
 _log = logging.getLogger("svc_tools.lookup")
 
-CLOSED = "the caller ended the run"
+_CLOSED = "the caller ended the run"
 _OTHER_PROCESS = "the run is that of another process: begin one in the process that uses it"
 _AHEAD = 8
 """How many items per request in flight are read before the first of them is done."""
@@ -182,14 +176,14 @@ def look_up(
 
 
 def lookup_many(
-    places: Iterable[T],
+    places: Iterable[_T],
     *,
     client: Svc | None = None,
     cache: CacheChoice = None,
     detail: bool = False,
     concurrency: int = 16,
     deadline: float | None = None,
-) -> Generator[tuple[T, Outcome], None, None]:
+) -> Generator[tuple[_T, Outcome], None, None]:
     """Look many places up; yield each item, as it was given, with its outcome, as they complete.
 
         for item, outcome in svc_tools.lookup_many([{"state": "TX", "zip": "78701"}]):
@@ -230,14 +224,14 @@ def lookup_many(
 
 
 def alookup_many(
-    places: Iterable[T] | AsyncIterable[T],
+    places: Iterable[_T] | AsyncIterable[_T],
     *,
     client: Svc | AsyncSvc | None = None,
     cache: CacheChoice = None,
     detail: bool = False,
     concurrency: int = 16,
     deadline: float | None = None,
-) -> AsyncGenerator[tuple[T, Outcome], None]:
+) -> AsyncGenerator[tuple[_T, Outcome], None]:
     """As `lookup_many`, for `async for`; it runs in the caller's event loop.
 
         async for item, outcome in svc_tools.alookup_many(rows):
@@ -269,8 +263,8 @@ def alookup_many(
 
 
 def _lookup(
-    places: Iterable[T], client: Svc, choice: CacheChoice, options: RunOptions, *, owned: bool
-) -> Generator[tuple[T, Outcome], None, None]:
+    places: Iterable[_T], client: Svc, choice: CacheChoice, options: RunOptions, *, owned: bool
+) -> Generator[tuple[_T, Outcome], None, None]:
     """The generator of `lookup_many`. An owned client is closed at the end."""
     with ExitStack() as stack:
         if owned:
@@ -281,7 +275,7 @@ def _lookup(
             return
         run_cache = _RunCache(cache, client, detail=options.detail)
         driver = _Driver(client, options, run_cache, remember=False)
-        pending: _Pending[T] = _Pending(run_cache)
+        pending: _Pending[_T] = _Pending(run_cache)
         source = _Source(places)
         room = source.ahead * options.concurrency
         driver.start()
@@ -308,13 +302,13 @@ def _lookup(
 
 
 async def _alookup(
-    places: Iterable[T] | AsyncIterable[T],
+    places: Iterable[_T] | AsyncIterable[_T],
     client: Svc | AsyncSvc,
     choice: CacheChoice,
     options: RunOptions,
     *,
     owned: bool,
-) -> AsyncGenerator[tuple[T, Outcome], None]:
+) -> AsyncGenerator[tuple[_T, Outcome], None]:
     """The generator of `alookup_many`. An owned client is closed at the end."""
     with ExitStack() as stack:
         if owned and isinstance(client, Svc):
@@ -342,7 +336,7 @@ async def _alookup(
             stream.source.check()
         finally:
             feeding.cancel()
-            stream.engine.stop(CLOSED, _grace(cache))
+            stream.engine.stop(_CLOSED, _grace(cache))
             await asyncio.gather(feeding, running, return_exceptions=True)
 
 
@@ -380,8 +374,8 @@ def _compute(
 
 
 def _computed(
-    computed: Computed, source: _Source[T], options: RunOptions
-) -> Generator[tuple[T, Outcome], None, None]:
+    computed: Computed, source: _Source[_T], options: RunOptions
+) -> Generator[tuple[_T, Outcome], None, None]:
     """`lookup_many` without a service to wait for: each item as soon as it is read."""
     answers = _Answers(computed, options)
     with computed:
@@ -391,8 +385,8 @@ def _computed(
 
 
 async def _acomputed(
-    computed: Computed, source: _Source[T], options: RunOptions
-) -> AsyncGenerator[tuple[T, Outcome], None]:
+    computed: Computed, source: _Source[_T], options: RunOptions
+) -> AsyncGenerator[tuple[_T, Outcome], None]:
     """The same for `alookup_many`."""
     stop = threading.Event()
     answers = _Answers(computed, options, stop)
@@ -420,7 +414,7 @@ class _Answers:
         self._computed = computed
         self._ends = Ends(options.deadline, stop)
 
-    def to(self, items: Iterable[T]) -> list[tuple[T, Outcome]]:
+    def to(self, items: Iterable[_T]) -> list[tuple[_T, Outcome]]:
         """The items with their outcomes."""
         return [(item, self._outcome(_place_of(item))) for item in items]
 
@@ -431,7 +425,7 @@ class _Answers:
         return not_attempted(why) if why else self._computed.outcome(place)
 
 
-async def _in_thread(work: Callable[[], Result]) -> Result:
+async def _in_thread(work: Callable[[], _Result]) -> _Result:
     """Run a function in a thread, so that the loop does not wait for it; its result."""
     try:
         return await asyncio.to_thread(work)
@@ -625,7 +619,7 @@ class _Driver:
     def end(self, grace: float = 0.0) -> None:
         """End the run if it is not over."""
         if self._future is not None and not self._left_to_parent():
-            self.interrupt(CLOSED, grace)
+            self.interrupt(_CLOSED, grace)
 
     def _left_to_parent(self) -> bool:
         """Whether this is a forked child: the run, and its results, are the parent's."""
@@ -748,7 +742,7 @@ if hasattr(os, "register_at_fork"):  # Windows does not fork
     os.register_at_fork(after_in_child=_new_loop)
 
 
-class _Source(Generic[T]):
+class _Source(Generic[_T]):
     """The items of an iterable, a few at a time; its error is raised after the items before it.
 
     Those of a collection are read together. Those of a lazy source are read one by one: it may take
@@ -759,7 +753,7 @@ class _Source(Generic[T]):
         ahead: how many are read per request in flight.
     """
 
-    def __init__(self, places: Iterable[T] | AsyncIterable[T]) -> None:
+    def __init__(self, places: Iterable[_T] | AsyncIterable[_T]) -> None:
         self._items = iter(places) if isinstance(places, Iterable) else None
         self._awaited = None if isinstance(places, Iterable) else aiter(places)
         self._lazy = not isinstance(places, Collection)
@@ -767,9 +761,9 @@ class _Source(Generic[T]):
         self._error: Exception | None = None
         self.more = True
 
-    def read(self, most: int) -> list[T]:
+    def read(self, most: int) -> list[_T]:
         """The next items."""
-        items: list[T] = []
+        items: list[_T] = []
         while self.more and len(items) < (min(most, 1) if self._lazy else most):
             try:
                 items.append(next(self._items))  # type: ignore[arg-type]  # it is no awaited source
@@ -779,7 +773,7 @@ class _Source(Generic[T]):
                 self._error, self.more = error, False
         return items
 
-    async def aread(self, most: int) -> list[T]:
+    async def aread(self, most: int) -> list[_T]:
         """The next items, also of an asynchronous iterable."""
         if self._awaited is None:
             await asyncio.sleep(0)  # the loop is shared
@@ -798,7 +792,7 @@ class _Source(Generic[T]):
             raise self._error
 
 
-class _Stream(Generic[T]):
+class _Stream(Generic[_T]):
     """The items of a run in the caller's event loop.
 
     Attributes:
@@ -807,7 +801,7 @@ class _Stream(Generic[T]):
 
     def __init__(
         self,
-        source: _Source[T],
+        source: _Source[_T],
         client: Svc | AsyncSvc,
         options: RunOptions,
         cache: ResultStore | None,
@@ -815,8 +809,8 @@ class _Stream(Generic[T]):
         run_cache = _RunCache(cache, client, detail=options.detail)
         self.source = source
         self.engine = Engine(client, options, self._committed, run_cache.commit)
-        self.ready: asyncio.Queue[list[tuple[T, Outcome]] | None] = asyncio.Queue()
-        self._pending: _Pending[T] = _Pending(run_cache)
+        self.ready: asyncio.Queue[list[tuple[_T, Outcome]] | None] = asyncio.Queue()
+        self._pending: _Pending[_T] = _Pending(run_cache)
         self._most = source.ahead * options.concurrency
         self._inside = 0
         self._room = asyncio.Event()
@@ -861,7 +855,7 @@ class _Stream(Generic[T]):
         self._put(self._pending.settle(batch))
         self._look_for_end()
 
-    def _put(self, done: list[tuple[T, Outcome]]) -> None:
+    def _put(self, done: list[tuple[_T, Outcome]]) -> None:
         if done:
             self.ready.put_nowait(done)
 
@@ -870,7 +864,7 @@ class _Stream(Generic[T]):
             self.ready.put_nowait(None)
 
 
-class _Pending(Generic[T]):
+class _Pending(Generic[_T]):
     """Items that wait for the outcome of their place, and the outcomes known so far.
 
     Attributes:
@@ -879,14 +873,14 @@ class _Pending(Generic[T]):
 
     def __init__(self, cache: _RunCache) -> None:
         self._cache = cache
-        self._waiting: dict[Place, list[T]] = {}
+        self._waiting: dict[Place, list[_T]] = {}
         self._known: OrderedDict[Place, Outcome] = OrderedDict()
         self.outstanding = 0
 
-    def take(self, items: Iterable[T]) -> tuple[list[Place], list[tuple[T, Outcome]]]:
+    def take(self, items: Iterable[_T]) -> tuple[list[Place], list[tuple[_T, Outcome]]]:
         """Add items: the places that are to be looked up, and the items that are done already."""
         new: list[Place] = []
-        done: list[tuple[T, Outcome]] = []
+        done: list[tuple[_T, Outcome]] = []
         for item in items:
             place = _place_of(item)
             if isinstance(place, Outcome):
@@ -904,9 +898,9 @@ class _Pending(Generic[T]):
         done += self.settle(cached.items())
         return [place for place in new if place not in cached], done
 
-    def settle(self, outcomes: Iterable[tuple[Place, Outcome]]) -> list[tuple[T, Outcome]]:
+    def settle(self, outcomes: Iterable[tuple[Place, Outcome]]) -> list[tuple[_T, Outcome]]:
         """The items that waited for these places, with their outcomes."""
-        done: list[tuple[T, Outcome]] = []
+        done: list[tuple[_T, Outcome]] = []
         for place, outcome in outcomes:
             done += ((item, outcome) for item in self._waiting.pop(place, ()))
             if outcome.means.attempted:
@@ -916,7 +910,7 @@ class _Pending(Generic[T]):
         self.outstanding -= len(done)
         return done
 
-    def rest(self, outcome: Outcome) -> list[tuple[T, Outcome]]:
+    def rest(self, outcome: Outcome) -> list[tuple[_T, Outcome]]:
         """All items that still wait, with this outcome."""
         return self.settle([(place, outcome) for place in self._waiting])
 
@@ -934,8 +928,8 @@ def _place_of(item: object) -> Place | Outcome:
     if isinstance(item, Mapping):
         if unknown := [key for key in item if key not in _KEYS]:
             return Outcome("invalid", f"{unknown[0]!r} is no key; one of {', '.join(_KEYS)}")
-        item = question(Cells(**item), dated=False)
-    if isinstance(item, Question):
+        item = place_query(Cells(**item), dated=False)
+    if isinstance(item, PlaceQuery):
         return item.place
     if isinstance(item, Refusal):
         return refused(item)

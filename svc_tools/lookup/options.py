@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, g
 
 from svc_sdk import Svc
 from svc_tools.config import DELIVERIES, seller_zone
-from svc_tools.dates import DateTerms, checked_format, time_zone
 from svc_tools.lookup.columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
-from svc_tools.places import GRAINS
+from svc_tools.tables.dates import DateTerms, checked_format, time_zone
+from svc_tools.tables.places import GRAINS
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
     from datetime import date, tzinfo
 
+    from svc_tools.base.progress import Progress
     from svc_tools.config import DeliveryAs
     from svc_tools.lookup.cache import CacheChoice
-    from svc_tools.places import Grain
-    from svc_tools.progress import Progress
+    from svc_tools.tables.places import Grain
 
 RateForm: TypeAlias = Literal["decimal", "string", "float"]
 """How rates stand in a frame: exactly, as text with five decimals, or as floats."""
@@ -45,7 +45,7 @@ Rounding: TypeAlias = Literal["half_up", "half_even", "up", "down"]
 ROUNDINGS: tuple[Rounding, ...] = get_args(Rounding)
 MoneyPart: TypeAlias = Literal["goods", "delivery", "discount", "untaxed", "none"]
 """What a user says that a column is."""
-PARTS: tuple[MoneyPart, ...] = get_args(MoneyPart)
+MONEY_PARTS: tuple[MoneyPart, ...] = get_args(MoneyPart)
 RefundsAs: TypeAlias = Literal["subtract", "add", "leave"]
 """What refunds written with a positive amount are: taken off, sales like others, or no sale."""
 DecimalMark: TypeAlias = Literal["point", "comma"]
@@ -532,7 +532,8 @@ def _check_money(once: object, parts: Mapping[Hashable, MoneyPart] | None = None
     ):
         raise ValueError(f"once: expected a list of columns such as ['Order Total'], not {once!r}")
     for label, part in (parts or {}).items():
-        if part not in PARTS:
+        if part not in MONEY_PARTS:
             raise ValueError(
-                f"parts: {label!r} is {part!r}, which is not known; expected {', '.join(PARTS)}"
+                f"parts: {label!r} is {part!r}, which is not known;"
+                f" expected {', '.join(MONEY_PARTS)}"
             )

@@ -28,7 +28,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from svc_sdk import RateLimitError, ServiceError, SvcError, TransportError
-from svc_sdk._retry import backoff
+from svc_sdk.wire import backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

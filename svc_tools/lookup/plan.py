@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from svc_tools.display import (
+from svc_tools.lookup.troubles import counted_alike
+from svc_tools.show.display import (
     Note,
     Table,
     as_html,
@@ -19,7 +20,6 @@ from svc_tools.display import (
     prose,
     the_service,
 )
-from svc_tools.lookup.outcomes import counted_alike
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

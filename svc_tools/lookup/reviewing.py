@@ -6,7 +6,8 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from svc_tools.codes import (
+from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate
+from svc_tools.show.codes import (
     CONFIDENCES,
     DISPROVING,
     DOUBTFUL,
@@ -19,9 +20,9 @@ from svc_tools.codes import (
     urgency,
     what_to_do,
 )
-from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate
-from svc_tools.places import ONE_RATE_STATES, same_place
-from svc_tools.statuses import Status
+from svc_tools.tables.places import same_place
+from svc_tools.tables.states import ONE_RATE_STATES
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from svc_sdk import Advisory
     from svc_tools.lookup.outcomes import Found, Outcome
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _PROVED = "publisher_effective_date"
 _SPANS = "zip_spans_jurisdictions"
 _MISMATCH = "place_input_mismatch"
@@ -62,7 +63,7 @@ def review_reasons(
     *,
     state_from_zip: bool = False,
 ) -> tuple[str, ...]:
-    """Why a row requires review, as codes of `svc_tools.codes`; empty where it does not.
+    """Why a row requires review, as codes of `svc_tools.show.codes`; empty where it does not.
 
     A row does where the result's own uncertainty could change its tax, or where it cannot be right:
     a rate above any that exists, parts that do not add up. So does one of no known confidence. A
@@ -112,7 +113,7 @@ def reasons_of(
 
     Args:
         status: the status of the rate.
-        warnings: its warnings; only those count that `svc_tools.codes` says to review.
+        warnings: its warnings; only those count that `svc_tools.show.codes` says to review.
         confidence: its confidence; `None` where it is missing.
         combined: the rate.
         ends: the lowest and the highest rate of the places that fit; `None` where not compared.
@@ -220,7 +221,7 @@ def as_of_status(
     return "verified" if proved else "unverified"
 
 
-def is_proved(since: T, own_day: T, query_day: T, last: T) -> Any:  # noqa: ANN401 - or an array
+def is_proved(since: _T, own_day: _T, query_day: _T, last: _T) -> Any:  # noqa: ANN401 - or an array
     """Whether a result proves its rate for the day of a row; of days, or arrays of numbers.
 
     Args:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 from svc_tools.nexus.apply import (
     apply_plan,
     preview,

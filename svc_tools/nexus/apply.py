@@ -10,20 +10,20 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.display import the_service
-from svc_tools.nexus.job import Job, Progress
+from svc_tools.nexus.job import ItemProgress, Job
 from svc_tools.nexus.requests import (
     ApplyError,
     Change,
     as_listed,
-    changes_of,
     mismatch,
     not_restored,
     requests_for,
     restorations,
+    ticked_changes,
     with_listed_record,
 )
-from svc_tools.places import STATES, us_state
+from svc_tools.show.display import the_service
+from svc_tools.tables.states import STATES, us_state
 
 if TYPE_CHECKING:
     import threading
@@ -48,7 +48,7 @@ def preview(plan: Plan, *, listed: Register | None = None) -> tuple[PlannedReque
     """
     there = None if listed is None else as_listed(listed)
     found: list[PlannedRequest] = []
-    for one in changes_of(plan):
+    for one in ticked_changes(plan):
         if there is None:
             found += requests_for(one, one.expected)
         elif not mismatch(one, records := there.of(*one.key)):
@@ -62,7 +62,7 @@ def apply_plan(
     *,
     dry_run: bool = True,
     folder: str | Path | None = None,
-    on_progress: Progress | None = None,
+    on_progress: ItemProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Receipt:
     """Remove what is ticked in a plan: one request for each state and type, each sent once.
@@ -86,7 +86,7 @@ def apply_plan(
             journal cannot be written or is damaged, or another process is applying.
         SvcError: nothing was changed: the service could not list its records.
     """
-    changes = changes_of(plan)
+    changes = ticked_changes(plan)
     if not changes:
         raise ApplyError("Nothing is ticked in the plan; mark rows with x, and apply it again")
     account = config.account_of(client)
@@ -144,7 +144,7 @@ def restore(
     client: Svc,
     *,
     dry_run: bool = True,
-    on_progress: Progress | None = None,
+    on_progress: ItemProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Receipt:
     """Undo a receipt: add what was removed, put back what was edited, remove what was added.

@@ -11,12 +11,12 @@ import json
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.dates import one_day
 from svc_tools.nexus.job import Job
 from svc_tools.nexus.register import DETAILS, FIELDS, NEXUS_TYPES, nexus_type_of
-from svc_tools.nexus.requests import ApplyError, Change, described
+from svc_tools.nexus.requests import ApplyError, Change, details_in_words
 from svc_tools.nexus.service import ListedRecords, list_records
-from svc_tools.places import us_state
+from svc_tools.tables.dates import one_day
+from svc_tools.tables.states import us_state
 
 if TYPE_CHECKING:
     import threading
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_sdk import Svc
-    from svc_tools.nexus.job import Progress
+    from svc_tools.nexus.job import ItemProgress
     from svc_tools.nexus.receipt import Receipt
     from svc_tools.nexus.register import Record
 
@@ -41,7 +41,7 @@ def add_registration(
     unseen: bool = False,
     dry_run: bool = True,
     folder: str | Path | None = None,
-    on_progress: Progress | None = None,
+    on_progress: ItemProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Receipt:
     """Add a registration; one of its state and type that is there is never overwritten.
@@ -103,7 +103,7 @@ def add_registrations(
     *,
     dry_run: bool = True,
     folder: str | Path | None = None,
-    on_progress: Progress | None = None,
+    on_progress: ItemProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Receipt:
     """Add several registrations, with one receipt: one request for each, each sent once.
@@ -158,7 +158,7 @@ def edit_registration(
     notes: str | None = None,
     dry_run: bool = True,
     folder: str | Path | None = None,
-    on_progress: Progress | None = None,
+    on_progress: ItemProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Receipt:
     """Change a registration: what is given is changed, what is left out stays.
@@ -230,13 +230,13 @@ def _edits(
         return (add, remove), refusal if found else missing
     refusal = ""
     if record == former:
-        refusal = f"{key[0]} {key[1]} is as given already ({described(former)})"
+        refusal = f"{key[0]} {key[1]} is as given already ({details_in_words(former)})"
     return (Change(*key, "edit", None, found, record),), refusal
 
 
 def _taken(key: _Key, there: ListedRecords, what_to_do: str) -> str:
     """The sentence where a record of this state and type is there; "" where none is."""
-    found = "; ".join(map(described, there.of(*key)))
+    found = "; ".join(map(details_in_words, there.of(*key)))
     return (
         f"{key[0]} has a record of type {key[1]} already ({found}): {what_to_do}" if found else ""
     )

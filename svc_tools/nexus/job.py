@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc_sdk import SvcError, __version__
-from svc_tools.display import printable
 from svc_tools.nexus.journal import (
     FORMAT,
-    VERSION,
+    JOURNAL_VERSION,
     Journal,
     JournalContent,
     JournalDamagedError,
@@ -33,8 +32,8 @@ from svc_tools.nexus.journal import (
 )
 from svc_tools.nexus.receipt import (
     EDIT_KINDS,
-    OPEN,
-    STOPPED,
+    OPEN_STATUSES,
+    RUN_STOPPED,
     UNSETTLED,
     Receipt,
     ReceiptItem,
@@ -53,7 +52,7 @@ from svc_tools.nexus.requests import (
     TWO_STEPS,
     ApplyError,
     Change,
-    Verdict,
+    ItemVerdict,
     accepted_verdict,
     addition_verdict,
     as_listed,
@@ -71,6 +70,7 @@ from svc_tools.nexus.requests import (
     with_listed_record,
 )
 from svc_tools.nexus.service import ListedRecords, abilities_given, list_records
+from svc_tools.show.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from svc_tools.nexus.requests import RequestResult
     from svc_tools.nexus.service import Abilities
 
-Progress = Callable[[ReceiptItem, int, int], object]
+ItemProgress = Callable[[ReceiptItem, int, int], object]
 """Called with each item when it is done, how many are done, and of how many."""
 
 
@@ -115,7 +115,7 @@ class Job:
         folder: str | Path | None,
         *,
         dry_run: bool,
-        on_progress: Progress | None = None,
+        on_progress: ItemProgress | None = None,
         stop: threading.Event | None = None,
         notes: tuple[str, ...] = (),
     ) -> Receipt:
@@ -126,7 +126,9 @@ class Job:
                 checked = self._checked(client)
                 path, earlier = self._earlier(where)
                 self._require_work(earlier)
-                run = Run(client, self, None, earlier, *checked, self._records(path), notes=notes)
+                run = JobRun(
+                    client, self, None, earlier, *checked, self._records(path), notes=notes
+                )
                 return run.dry()
             private_folder(where)
             lock = where / f".{_digest(self.account.service, self.account.account)}.lock"
@@ -140,7 +142,7 @@ class Job:
                         journal.add(self._head())
                     earlier = JournalContent(tuple(journal.events), journal.torn)
                     found = (earlier, *checked, self._records(journal.path))
-                    run = Run(client, self, journal, *found, on_progress, stop, notes)
+                    run = JobRun(client, self, journal, *found, on_progress, stop, notes)
                     return run.go()
                 finally:
                     journal.close()
@@ -245,7 +247,7 @@ class Job:
         return {
             "event": "journal",
             "format": FORMAT,
-            "version": VERSION,
+            "version": JOURNAL_VERSION,
             "made_by": f"svc-tools {__version__}",
             "at": _now(),
             "kind": self.kind,
@@ -291,7 +293,7 @@ _TORN = "The last line of the journal was incomplete, from a program that ended,
 
 
 @dataclass(slots=True)
-class Run:
+class JobRun:
     """The changes of a job, made one by one over its journal. The caller holds its lock.
 
     Attributes:
@@ -303,7 +305,7 @@ class Run:
         there: what the service lists before the first request; `None` where it does not list.
         can: what the service can do.
         file: where the records are written before the first removal; `None` for none.
-        on_progress: see `Progress`.
+        on_progress: see `ItemProgress`.
         stop: ends the run when it is set, after the request under way.
         notes: further sentences for the receipt.
         _doubtful: where a response was lost: the request may have been carried out, or may be yet.
@@ -319,7 +321,7 @@ class Run:
     there: ListedRecords | None
     can: Abilities
     file: Path | None = None
-    on_progress: Progress | None = None
+    on_progress: ItemProgress | None = None
     stop: threading.Event | None = None
     notes: tuple[str, ...] = ()
     _items: dict[Key, ReceiptItem] = field(default_factory=dict)
@@ -445,7 +447,7 @@ class Run:
                 self._settle(item.key, self.there, of="the response to an earlier run")
         for number, one in enumerate(self.changes, 1):
             if stop.is_set():
-                self._why = self._why or STOPPED
+                self._why = self._why or RUN_STOPPED
             if self._why:
                 break
             if self._is_open(one, self._items[one.key]):
@@ -472,11 +474,11 @@ class Run:
         if item.status == "lost":
             return self.there is not None and bool(self.there.of(*one.key))
         if item.status == "removed_only" and one.action == "remove":
-            self._conclude(one.key, "settled", Verdict("removed", f"{one.named} was removed."))
+            self._conclude(one.key, "settled", ItemVerdict("removed", f"{one.named} was removed."))
             return False
         if item.outcome == "done":
             if message := _reappeared(one, item, self.there) or _changed_tick(one, item):
-                self._conclude(one.key, "settled", Verdict(item.status, message, flagged=True))
+                self._conclude(one.key, "settled", ItemVerdict(item.status, message, flagged=True))
             return False
         if item.status == "absent" and item.deleted == 0 and self.there is None:
             return False
@@ -500,13 +502,13 @@ class Run:
             missed = self._stored.of(*one.key) if lacks else ()
             if missed:
                 facts = {"record": missed[0], "before": [*missed]}
-                gone = Verdict("gone", _MISSED.format(one.named), flagged=True)
+                gone = ItemVerdict("gone", _MISSED.format(one.named), flagged=True)
                 self._conclude(one.key, "skipped", gone, **facts)
                 return
             if unfit[0] == "added" and not item.step:  # no run of this journal sent it
                 unfit = "changed", f"{one.named} is registered already, as given: nothing was sent."
             flagged = one.action in {"restore", "revert"} and unfit[0] != "restored"
-            verdict = Verdict(*unfit, flagged=flagged)
+            verdict = ItemVerdict(*unfit, flagged=flagged)
             self._conclude(one.key, "skipped", self._doubted(one.key, verdict))
             return
         before = tuple(map(dict, item.before)) if half else self._before(one)
@@ -585,7 +587,7 @@ class Run:
             half = was_half and verdict.status == "refused"
         self._weigh(one.key, step, result, removed_only_verdict(item, verdict) if half else verdict)
 
-    def _weigh(self, key: Key, step: str, result: RequestResult, verdict: Verdict) -> None:
+    def _weigh(self, key: Key, step: str, result: RequestResult, verdict: ItemVerdict) -> None:
         """Record a verdict, and settle a lost response by listing again."""
         message, stop = printable(verdict.message), printable(verdict.stop)
         verdict = replace(verdict, message=message, stop=stop)
@@ -609,7 +611,7 @@ class Run:
         if self._lost >= _MOST_LOST:
             self._why = self._why or f"{_MOST_LOST} responses in a row were lost"
 
-    def _looked(self, key: Key, verdict: Verdict, http: int | None) -> Verdict:
+    def _looked(self, key: Key, verdict: ItemVerdict, http: int | None) -> ItemVerdict:
         """The verdict; after listing again where the service accepted a removal without a result.
 
         What is still listed was not removed, or not all of it, or not yet.
@@ -622,7 +624,7 @@ class Run:
             self._doubtful.add(key)
         return accepted_verdict(self._items[key], verdict, http, there)
 
-    def _doubted(self, key: Key, verdict: Verdict) -> Verdict:
+    def _doubted(self, key: Key, verdict: ItemVerdict) -> ItemVerdict:
         """The verdict, given that an earlier removal may have been carried out, or may be yet."""
         return doubted_verdict(self._items[key], verdict) if key in self._doubtful else verdict
 
@@ -633,7 +635,7 @@ class Run:
         if verdict.status != self._items[key].status or verdict.status == "unknown":
             self._conclude(key, "settled", verdict)
 
-    def _conclude(self, key: Key, event: str, verdict: Verdict, **facts: object) -> None:
+    def _conclude(self, key: Key, event: str, verdict: ItemVerdict, **facts: object) -> None:
         """Record the verdict on one item; this process knows it even where the disk does not.
 
         Raises:
@@ -696,7 +698,7 @@ class Run:
             if saved and (wrong := unlike_sent(item, listed)):
                 # a service may fill in more than was sent: an undo compares with what it has
                 facts = {"record": listed[0]} if len(listed) == 1 else {}
-                verdict = Verdict(item.status, wrong, flagged=True)
+                verdict = ItemVerdict(item.status, wrong, flagged=True)
                 self._conclude(key, "settled", verdict, **facts)
         for key in sorted(self._doubtful):
             item = self._items[key]
@@ -724,7 +726,7 @@ class Run:
         return {
             "event": "end",
             "at": _now(),
-            "finished": not (self._why or statuses & OPEN),
+            "finished": not (self._why or statuses & OPEN_STATUSES),
             "why": self._why,
             "notes": self._way_out(),
         }

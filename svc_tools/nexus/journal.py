@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.extras import needs
-from svc_tools.operating_system import BINARY, sync, sync_folder
+from svc_tools.base.extras import needs
+from svc_tools.base.operating_system import BINARY, sync, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ Event = dict[str, Any]
 
 ENDING = ".jsonl"
 FORMAT = "svc-nexus-journal"
-VERSION = 2
+JOURNAL_VERSION = 2
 _BEGIN = b'{"seq": 1, "event": "journal"'
 _CRC = b', "crc": "'
 WHAT_TO_DO = (
@@ -114,10 +114,11 @@ def new_journal(folder: Path, named: str) -> Path:
 
 
 def _check_head(path: Path, event: Event) -> None:
-    if (event.get("format"), event.get("version")) != (FORMAT, VERSION):
+    if (event.get("format"), event.get("version")) != (FORMAT, JOURNAL_VERSION):
         raise JournalDamagedError(
             f"{path.name} is of {event.get('format')}, version {event.get('version')}; this release"
-            f" reads {FORMAT}, version {VERSION}: use the release that wrote it, or a newer one"
+            f" reads {FORMAT}, version {JOURNAL_VERSION}: use the release that wrote it, or a newer"
+            " one"
         )
 
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 
-from svc_tools.extras import not_pandas
+from svc_tools.base.extras import not_pandas
 from svc_tools.nexus.thresholds import Base
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -227,7 +227,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MeasuredWindow:
     """The sales of a window, measured against a threshold.
 
     Attributes:
@@ -250,11 +250,11 @@ class Found:
         return self.met_on is not None, self.used
 
 
-def held_against(series: Series, window: Window, row: Threshold) -> Found:
+def held_against(series: Series, window: Window, row: Threshold) -> MeasuredWindow:
     """Add up a window, and find the day on which it met the threshold."""
     cents, transactions = series.total(window)
     (met_on,) = series.met_on([window], row)
-    return Found(window, cents, transactions, _used(cents, transactions, row), met_on)
+    return MeasuredWindow(window, cents, transactions, _used(cents, transactions, row), met_on)
 
 
 def _used(cents: int, transactions: int, row: Threshold) -> Decimal:
@@ -267,11 +267,11 @@ def _used(cents: int, transactions: int, row: Threshold) -> Decimal:
     return used.quantize(_FRACTION, rounding=ROUND_DOWN)
 
 
-Days = tuple[date | None, date | None]
+FirstAndLastDay = tuple[date | None, date | None]
 """The first and last day that the sales are complete for; missing where there are no sales."""
 
 
-def covers_days(covered: Days, first: date, last: date) -> bool:
+def covers_days(covered: FirstAndLastDay, first: date, last: date) -> bool:
     """Whether the sales are complete for all days from first to last."""
     begin, end = covered
     return begin is not None and end is not None and begin <= first and last <= end
@@ -335,7 +335,7 @@ class Daily:
 
     bases: tuple[str, ...]
     states: dict[str, StateSales]
-    covered: Days
+    covered: FirstAndLastDay
     empty: tuple[str, ...]
     later: int
     uncounted: dict[str, Uncounted]
@@ -406,7 +406,9 @@ def _sales_of(sums: pd.DataFrame, bases: Sequence[str]) -> StateSales:
     return StateSales(days, {base: tables[base] for base in bases}, tables["count"])
 
 
-def _continuous_days(days: np.ndarray, as_of: np.datetime64) -> tuple[Days, tuple[str, ...]]:
+def _continuous_days(
+    days: np.ndarray, as_of: np.datetime64
+) -> tuple[FirstAndLastDay, tuple[str, ...]]:
     """The first and last day of the sales around a day, and the months without any."""
     if not len(days):
         return (None, None), ()

@@ -16,8 +16,19 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from svc_tools.csv_files import guarded, write_rows
-from svc_tools.display import (
+from svc_tools.base.extras import needs
+from svc_tools.nexus.notices import DECISION_WORDS, NOT_TICKED_NOTE, REASONS
+from svc_tools.nexus.register import (
+    NEXUS_TYPES,
+    ProblemsError,
+    Registration,
+    day_column,
+    day_of,
+    nexus_type_of,
+    present_cell,
+    read_sheet,
+)
+from svc_tools.show.display import (
     NOTHING,
     Note,
     Table,
@@ -28,21 +39,10 @@ from svc_tools.display import (
     printable,
     prose,
 )
-from svc_tools.extras import needs
-from svc_tools.nexus.notices import DECISION_WORDS, NOT_TICKED_NOTE, REASONS
-from svc_tools.nexus.register import (
-    NEXUS_TYPES,
-    ProblemsError,
-    Registration,
-    cell_of,
-    day_column,
-    day_of,
-    nexus_type_of,
-    read_sheet,
-)
-from svc_tools.places import us_state
-from svc_tools.roles import plain_name
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.csv_files import guarded, write_rows
+from svc_tools.tables.roles import plain_name
+from svc_tools.tables.states import us_state
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -56,7 +56,7 @@ DECISIONS: tuple[Decision, ...] = get_args(Decision)
 """What a plan suggests, in the order in which it is shown."""
 Action = Literal["", "remove", "replace"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
-Key = int | tuple[str, str]
+_Key = int | tuple[str, str]
 """A row by its number, or all rows of one state and type."""
 
 _FRAME_COLUMNS = (
@@ -220,7 +220,7 @@ class Plan:
             text = f"{counted(counts['missing'], 'state')} {lack} a record; {text}"
         return f"{text}; {counts['ticked'] or 'nothing'} ticked."
 
-    def tick(self, *keys: Key, action: Literal["remove", "replace"] = "remove") -> Plan:
+    def tick(self, *keys: _Key, action: Literal["remove", "replace"] = "remove") -> Plan:
         """The plan with rows marked, by their number or by (state, type).
 
         Args:
@@ -234,7 +234,7 @@ class Plan:
             raise PlanError([f"action {action!r} is not one of {', '.join(ACTIONS[1:])}"])
         return self._marked(keys, action)
 
-    def untick(self, *keys: Key) -> Plan:
+    def untick(self, *keys: _Key) -> Plan:
         """The plan with rows no longer marked; with no argument, no row at all.
 
         Raises:
@@ -323,7 +323,7 @@ class Plan:
             [guarded(text) if name in _TEXTS else text for name, text in row.items()]
             for row in plan_rows(self)
         ]
-        write_rows(path, [[plan_header(self)], [], COLUMNS, *lines])
+        write_rows(path, [[plan_header(self)], [], PLAN_COLUMNS, *lines])
         return path
 
     def __str__(self) -> str:
@@ -338,7 +338,7 @@ class Plan:
         elsewhere = "The figures and the source behind every row are in frame() and in the file."
         return as_html(Note(self.sentence, (NOT_TICKED_NOTE, elsewhere)), *tables_of(self))
 
-    def _marked(self, keys: Iterable[Key], action: Action) -> Plan:
+    def _marked(self, keys: Iterable[_Key], action: Action) -> Plan:
         numbers: set[int] = set()
         problems = []
         for key in keys:
@@ -439,7 +439,7 @@ def _cells(row: PlanRow, *, ticked: bool, evidence: bool) -> tuple[str, ...]:
     )
 
 
-COLUMNS = (
+PLAN_COLUMNS = (
     "remove",
     "state",
     "nexus_type",
@@ -454,7 +454,7 @@ COLUMNS = (
     "register_row",
 )
 
-_TEXTS = COLUMNS[3:9]
+_TEXTS = PLAN_COLUMNS[3:9]
 """Columns that a spreadsheet might convert; dates too, for 3/4/2021 has two meanings."""
 _MISSING = "missing"
 _TITLE = "# svc-tools nexus plan"
@@ -486,24 +486,24 @@ def read_plan(path: str | Path) -> Plan:
     path = Path(path)
     (_, first), *below = read_sheet(path, PlanError) or [(0, [])]
     header = "".join(str(cell or "") for cell in first)
-    below = [*dropwhile(lambda row: all(cell_of(cell) is None for cell in row[1]), below)]
+    below = [*dropwhile(lambda row: all(present_cell(cell) is None for cell in row[1]), below)]
     (_, labels), *rows = below or [(0, [])]
     names = [plain_name(str(label or "")) for label in labels]
-    absent = [name for name in COLUMNS if name not in names]
+    absent = [name for name in PLAN_COLUMNS if name not in names]
     if header.startswith(_TITLE) and absent:
         lost = f"{path.name} has lost columns: no {', '.join(absent)} in the row of their names"
         raise PlanError([f"{lost}; put them back, or make the plan again"])
     problems = [
         f"row {line} has more cells than the header; quote text with commas"
         for line, cells in rows
-        if any(cell_of(cell) is not None for cell in cells[len(labels) :])
+        if any(present_cell(cell) is not None for cell in cells[len(labels) :])
     ]
     if problems:
         raise PlanError(problems)
-    if twice := [name for name in COLUMNS if names.count(name) > 1]:
+    if twice := [name for name in PLAN_COLUMNS if names.count(name) > 1]:
         raise PlanError([_twice(path.name, name, names) for name in twice])
     numbered = (
-        (line, {name: cell_of(cell) for name, cell in zip(names, cells, strict=False)})
+        (line, {name: present_cell(cell) for name, cell in zip(names, cells, strict=False)})
         for line, cells in rows
     )
     return plan_of(header, numbered, name=path.name)
@@ -522,7 +522,7 @@ def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, na
 
     Args:
         header: the line that `plan_header` made.
-        rows: where each row stands, and its cells by the names of `COLUMNS`.
+        rows: where each row stands, and its cells by the names of `PLAN_COLUMNS`.
         name: what the plan was read from, for messages.
 
     Raises:
@@ -538,7 +538,7 @@ def plan_of(header: str, rows: Iterable[tuple[int, Mapping[str, object]]], *, na
     problems: list[str] = []
     read: list[tuple[int, PlanRow | Missing]] = []
     for line, row in rows:
-        cells = {name: cell_of(row.get(name)) for name in COLUMNS}
+        cells = {name: present_cell(row.get(name)) for name in PLAN_COLUMNS}
         if not any(cell is not None for cell in cells.values()):
             continue
         try:
@@ -568,8 +568,8 @@ def plan_header(plan: Plan) -> str:
 
 
 def plan_rows(plan: Plan) -> list[dict[str, str]]:
-    """The rows of a plan as texts, by `COLUMNS`: missing states first, then the records."""
-    empty = dict.fromkeys(COLUMNS, "")
+    """The rows of a plan as texts, by `PLAN_COLUMNS`: missing states first, then the records."""
+    empty = dict.fromkeys(PLAN_COLUMNS, "")
     rows = [
         empty | {"state": one.state, "decision": _MISSING, "evidence": one.sentence}
         for one in plan.missing_states
@@ -579,7 +579,7 @@ def plan_rows(plan: Plan) -> list[dict[str, str]]:
         numbers = (f"{row.number} {' '.join(row.key)}", str(row.expected), str(row.row))
         action = "x" if row.action == "remove" else row.action
         texts = (action, *row.record.texts, row.decision, why, row.evidence, *numbers)
-        rows.append(dict(zip(COLUMNS, texts, strict=True)))
+        rows.append(dict(zip(PLAN_COLUMNS, texts, strict=True)))
     return rows
 
 
@@ -602,7 +602,7 @@ def _row_of(cells: Mapping[str, object | None]) -> PlanRow | Missing:
     Raises:
         ValueError: a cell is not valid; the message names it.
     """
-    texts = {name: "" if cells[name] is None else str(cells[name]) for name in COLUMNS}
+    texts = {name: "" if cells[name] is None else str(cells[name]) for name in PLAN_COLUMNS}
     state, kind = us_state(texts["state"]), nexus_type_of(texts["nexus_type"])
     action = _action(texts["remove"])
     decision = texts["decision"].strip()

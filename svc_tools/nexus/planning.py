@@ -18,7 +18,7 @@ from svc_tools.nexus.plan import DECISIONS, Missing, Plan, PlanError, PlanRow
 from svc_tools.nexus.register import read_register
 from svc_tools.nexus.service import found_differences
 from svc_tools.nexus.thresholds import read_thresholds
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,7 +84,7 @@ def make_plan(
     planned = [
         _row(
             one,
-            Facts(
+            RecordFacts(
                 one.record,
                 day,
                 table.of(one.record.state, day),
@@ -136,7 +136,7 @@ class StateExposure:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RecordFacts:
     """All that the suggestion for one record rests on.
 
     Attributes:
@@ -215,15 +215,15 @@ class Facts:
         )
 
 
-class Rule(NamedTuple):
+class PlanningRule(NamedTuple):
     """A reason, the decision it leads to, and when it holds; "" only adds its sentence."""
 
     code: str
     decision: Decision | Literal[""]
-    holds: Callable[[Facts], bool]
+    holds: Callable[[RecordFacts], bool]
 
 
-def decide(facts: Facts) -> tuple[Decision, tuple[str, ...]]:
+def suggest(facts: RecordFacts) -> tuple[Decision, tuple[str, ...]]:
     """What is suggested for a record, and the codes of the reasons, those of the decision first.
 
     The codes of what else holds follow: a record to review may also have reasons for removing
@@ -238,7 +238,7 @@ def decide(facts: Facts) -> tuple[Decision, tuple[str, ...]]:
     return decision, (*first, *(rule.code for rule in holding if rule.code not in first))
 
 
-def _stale(facts: Facts) -> bool:
+def _stale(facts: RecordFacts) -> bool:
     """Whether a threshold was last checked more than a year before the day of the plan."""
     today = (facts.as_of.year, facts.as_of.month, facts.as_of.day)
     days = [one.checked_on for one in (facts.threshold, facts.exposure) if one is not None]
@@ -247,18 +247,18 @@ def _stale(facts: Facts) -> bool:
     )
 
 
-def _low_certainty(facts: Facts) -> bool:
+def _low_certainty(facts: RecordFacts) -> bool:
     rows = (facts.threshold, facts.exposure)
     return facts.by_table and any(one is not None and one.certainty == "low" for one in rows)
 
 
-def _unknown(facts: Facts, name: str) -> bool:
+def _unknown(facts: RecordFacts, name: str) -> bool:
     """Whether a fact of the threshold is not known that sales are measured by."""
     row = facts.threshold
     return facts.by_sales and row is not None and getattr(row, name) is None
 
 
-def _not_settled(facts: Facts) -> bool:
+def _not_settled(facts: RecordFacts) -> bool:
     """Whether the sales leave open if they were below."""
     exposure = facts.exposure
     if not facts.by_sales or facts.above or exposure is None or exposure.below_all is not None:
@@ -266,73 +266,77 @@ def _not_settled(facts: Facts) -> bool:
     return not exposure.period_covered or not facts.incomplete
 
 
-def _below_all(facts: Facts, *, is_so: bool) -> bool:
+def _below_all(facts: RecordFacts, *, is_so: bool) -> bool:
     """Whether sales are known to have been below all the time (or, not `is_so`, not all of it)."""
     exposure = facts.exposure
     known = exposure is not None and exposure.below_all is is_so
     return facts.by_sales and known and not facts.above
 
 
-def _held_by_repealed(facts: Facts) -> bool:
+def _held_by_repealed(facts: RecordFacts) -> bool:
     """Whether nothing in force today was met, and a test repealed since the registration was."""
     exposure = facts.exposure
     below = exposure is not None and (exposure.below_all is True or exposure.below_now is True)
     return facts.by_sales and facts.from_repealed and below and not facts.above
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("only_service", "review", lambda facts: facts.listed == "only_service"),
-    Rule("only_mine", "review", lambda facts: facts.listed == "only_mine"),
-    Rule("differs", "review", lambda facts: facts.listed == "differs"),
-    Rule("duplicate", "review", lambda facts: facts.several),
-    Rule(
+RULES: tuple[PlanningRule, ...] = (
+    PlanningRule("only_service", "review", lambda facts: facts.listed == "only_service"),
+    PlanningRule("only_mine", "review", lambda facts: facts.listed == "only_mine"),
+    PlanningRule("differs", "review", lambda facts: facts.listed == "differs"),
+    PlanningRule("duplicate", "review", lambda facts: facts.several),
+    PlanningRule(
         "physical_without_address",
         "review",
         lambda facts: facts.physical and not facts.record.address,
     ),
-    Rule(
+    PlanningRule(
         "marketplace_only",
         "review",
         lambda facts: (
             facts.by_table and facts.exposure is not None and facts.exposure.marketplace_only
         ),
     ),
-    Rule("no_threshold", "review", lambda facts: facts.by_table and facts.threshold is None),
-    Rule("low_certainty", "review", _low_certainty),
-    Rule("stale_threshold", "review", _stale),
-    Rule("unknown_base", "review", lambda facts: _unknown(facts, "base")),
-    Rule("unknown_marketplace", "review", lambda facts: _unknown(facts, "marketplace_counts")),
-    Rule(
+    PlanningRule(
+        "no_threshold", "review", lambda facts: facts.by_table and facts.threshold is None
+    ),
+    PlanningRule("low_certainty", "review", _low_certainty),
+    PlanningRule("stale_threshold", "review", _stale),
+    PlanningRule("unknown_base", "review", lambda facts: _unknown(facts, "base")),
+    PlanningRule(
+        "unknown_marketplace", "review", lambda facts: _unknown(facts, "marketplace_counts")
+    ),
+    PlanningRule(
         # how long a duty lasts after sales have fallen is no question while they have not
         "unknown_trailing",
         "review",
         lambda facts: _unknown(facts, "trailing_months") and not facts.above,
     ),
-    Rule("not_covered", "review", _not_settled),
-    Rule(
+    PlanningRule("not_covered", "review", _not_settled),
+    PlanningRule(
         "no_sales_of_state",
         "review",
         lambda facts: facts.by_sales and facts.sales_given and facts.exposure is None,
     ),
-    Rule(
+    PlanningRule(
         "maybe_repealed",
         "review",
         lambda facts: facts.by_sales and not facts.sales_given and facts.from_repealed,
     ),
-    Rule("near", "review", lambda facts: facts.by_sales and facts.band == "90-100"),
-    Rule("no_sales_tax", "candidate", lambda facts: facts.untaxed),
-    Rule("below_all", "candidate", lambda facts: _below_all(facts, is_so=True)),
-    Rule("repealed_test", "candidate", _held_by_repealed),
-    Rule("over", "keep", lambda facts: facts.by_sales and facts.above),
-    Rule(
+    PlanningRule("near", "review", lambda facts: facts.by_sales and facts.band == "90-100"),
+    PlanningRule("no_sales_tax", "candidate", lambda facts: facts.untaxed),
+    PlanningRule("below_all", "candidate", lambda facts: _below_all(facts, is_so=True)),
+    PlanningRule("repealed_test", "candidate", _held_by_repealed),
+    PlanningRule("over", "keep", lambda facts: facts.by_sales and facts.above),
+    PlanningRule(
         "still_trailing",
         "keep",
         lambda facts: _below_all(facts, is_so=False) and not _held_by_repealed(facts),
     ),
-    Rule("physical", "keep", lambda facts: facts.physical and not facts.untaxed),
-    Rule("sales_not_given", "keep", lambda facts: facts.by_sales and not facts.sales_given),
-    Rule("watch", "", lambda facts: facts.by_sales and facts.band == "70-90"),
-    Rule("alaska", "", lambda facts: facts.by_table and facts.record.state == "AK"),
+    PlanningRule("physical", "keep", lambda facts: facts.physical and not facts.untaxed),
+    PlanningRule("sales_not_given", "keep", lambda facts: facts.by_sales and not facts.sales_given),
+    PlanningRule("watch", "", lambda facts: facts.by_sales and facts.band == "70-90"),
+    PlanningRule("alaska", "", lambda facts: facts.by_table and facts.record.state == "AK"),
 )
 """All rules, in the order in which their sentences are listed."""
 
@@ -414,9 +418,9 @@ def _differences(found: list[Difference]) -> str:
     return f"Differences: {'; '.join(texts)}." if texts else ""
 
 
-def _row(subject: _Subject, facts: Facts) -> PlanRow:
+def _row(subject: _Subject, facts: RecordFacts) -> PlanRow:
     record = subject.record
-    decision, codes = decide(facts)
+    decision, codes = suggest(facts)
     return PlanRow(
         number=0,
         state=record.state,
@@ -468,7 +472,7 @@ def _measured_on(frame: pd.DataFrame) -> date | None:
     return date.fromisoformat(day) if isinstance(day, str) else _day(day)
 
 
-def _evidence(facts: Facts) -> str:
+def _evidence(facts: RecordFacts) -> str:
     """The figures and the source that a suggestion rests on, as sentences on one line."""
     since, row, exposure = facts.record.registered_at, facts.threshold, facts.exposure
     sentences = [

@@ -16,8 +16,19 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
 
 from svc_tools import config
-from svc_tools.csv_files import guarded, write_rows
-from svc_tools.display import (
+from svc_tools.base.extras import needs
+from svc_tools.nexus.journal import (
+    ENDING,
+    WHAT_TO_DO,
+    JournalContent,
+    JournalDamagedError,
+    JournalError,
+    read_journal,
+)
+from svc_tools.nexus.notices import PERMIT_NOTE
+from svc_tools.nexus.register import DETAILS, FIELDS
+from svc_tools.nexus.service import ABSENT
+from svc_tools.show.display import (
     NOTHING,
     Note,
     Table,
@@ -30,19 +41,8 @@ from svc_tools.display import (
     prose,
     the_service,
 )
-from svc_tools.extras import needs
-from svc_tools.nexus.journal import (
-    ENDING,
-    WHAT_TO_DO,
-    JournalContent,
-    JournalDamagedError,
-    JournalError,
-    read_journal,
-)
-from svc_tools.nexus.notices import PERMIT_NOTE
-from svc_tools.nexus.register import DETAILS, FIELDS
-from svc_tools.nexus.service import ABSENT
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.csv_files import guarded, write_rows
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 
     from svc_tools.nexus.journal import Event
     from svc_tools.nexus.register import Record
-Outcome = Literal["done", "not_done", "unknown"]
-OUTCOMES: tuple[Outcome, ...] = ("done", "not_done", "unknown")
+ItemOutcome = Literal["done", "not_done", "unknown"]
+OUTCOMES: tuple[ItemOutcome, ...] = ("done", "not_done", "unknown")
 Key = tuple[str, str]
 """A state and a type; "" for all types of the state."""
-STATUSES: dict[str, tuple[Outcome, str]] = {
+ITEM_STATUSES: dict[str, tuple[ItemOutcome, str]] = {
     "removed": ("done", "removed"),
     "gone": ("done", "gone: it is no longer listed; the response to the removal was lost"),
     "replaced": ("done", "removed, and the chosen record added again"),
@@ -87,9 +87,9 @@ _COUNTED = {
 """The statuses that a sentence counts; "removed" only where the service reported it."""
 UNSETTLED = frozenset({"unknown", "still_there"})
 """The statuses of a request that may have been carried out, or may be yet."""
-OPEN = UNSETTLED | {"not_attempted", "removed_only"}
+OPEN_STATUSES = UNSETTLED | {"not_attempted", "removed_only"}
 """The statuses that leave something to be done, or to be found out."""
-STOPPED = "it was stopped"
+RUN_STOPPED = "it was stopped"
 """Why a run ended that Ctrl+C, or the caller, stopped."""
 _RESTORABLE = UNSETTLED | {"removed", "gone", "removed_only", "lost"}
 """The statuses after which a record may have to be added again."""
@@ -166,7 +166,7 @@ class ReceiptItem:
         state: the postal code.
         nexus_type: the type; "" for all types of the state.
         outcome: done, not_done or unknown.
-        status: in more detail; see `STATUSES`.
+        status: in more detail; see `ITEM_STATUSES`.
         expected: how many records the removal was to delete; `None` where that was not known.
         deleted: how many the service reported as deleted; `None` where it did not report it.
         flagged: whether it requires review: another count than expected, a response about
@@ -185,7 +185,7 @@ class ReceiptItem:
 
     state: str
     nexus_type: str
-    outcome: Outcome = field(init=False)
+    outcome: ItemOutcome = field(init=False)
     status: str = "not_attempted"
     expected: int | None = None
     deleted: int | None = None
@@ -201,7 +201,7 @@ class ReceiptItem:
 
     def __post_init__(self) -> None:
         """Derive the outcome from the status."""
-        object.__setattr__(self, "outcome", STATUSES[self.status][0])
+        object.__setattr__(self, "outcome", ITEM_STATUSES[self.status][0])
 
     @property
     def key(self) -> Key:
@@ -395,7 +395,7 @@ class Receipt:
                 ("! " if item.flagged else "") + item.status.replace("_", " "),
                 NOTHING if item.expected is None else str(item.expected),
                 NOTHING if item.deleted is None else str(item.deleted),
-                item.message or STATUSES.get(item.status, ("", item.status))[1],
+                item.message or ITEM_STATUSES.get(item.status, ("", item.status))[1],
                 plain(item.reference) if item.reference else NOTHING,
             )
             for item in self.items[:200]

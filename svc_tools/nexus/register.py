@@ -17,16 +17,16 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
-from svc_tools.cells import text_of_formula
-from svc_tools.csv_files import FileError, guarded, unguarded, write_rows
-from svc_tools.dates import DateTerms, NoDate, decide, parse, read, time_zone
-from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
-from svc_tools.extras import needs, not_pandas
-from svc_tools.places import us_state
-from svc_tools.roles import DatesAmbiguous, Role, find, plain_name
-from svc_tools.tabular import in_which_row, read_rows
-from svc_tools.text_dtype import text_dtype
-from svc_tools.xlsx_files import CHECKED_ROWS, counts_from_1904
+from svc_tools.base.extras import needs, not_pandas
+from svc_tools.show.display import NOTHING, Note, Table, as_html, as_text, counted, plain, prose
+from svc_tools.tables.cells import text_of_formula
+from svc_tools.tables.csv_files import FileError, guarded, unguarded, write_rows
+from svc_tools.tables.dates import DateTerms, NoDate, decide, parse, read, time_zone
+from svc_tools.tables.roles import DatesAmbiguous, Role, find, plain_name
+from svc_tools.tables.states import us_state
+from svc_tools.tables.tabular import in_which_row, read_rows
+from svc_tools.tables.text_dtype import text_dtype
+from svc_tools.tables.xlsx_files import CHECKED_ROWS, counts_from_1904
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.csv_files import Row
-    from svc_tools.dates import DateStyle, Day
+    from svc_tools.tables.csv_files import Row
+    from svc_tools.tables.dates import DateStyle, Day
 
 Checked = TypeVar("Checked")
 NexusType = Literal["physical", "economic", "marketplace"]
@@ -283,12 +283,12 @@ def read_register(
     problems: list[str] = []
     records = []
     every = [
-        {name: cell_of(cells[at]) for name, at in places.items() if at < len(cells)}
+        {name: present_cell(cells[at]) for name, at in places.items() if at < len(cells)}
         for cells in rows
     ]
     days = _days([values.get(role) for values in every], style, problems)
     for number, (cells, values, day) in enumerate(zip(rows, every, days, strict=True), 1):
-        if any(cell_of(cell) is not None for cell in cells[len(labels) :]):
+        if any(present_cell(cell) is not None for cell in cells[len(labels) :]):
             problems.append(f"row {number} has more cells than the header; quote text with commas")
         if any(value is not None for value in values.values()):
             records.append(_record(number, values, day, problems))
@@ -318,7 +318,7 @@ def read_sheet(path: Path, error: type[ProblemsError]) -> list[Row]:
         (number, [_text(cell) if isinstance(cell, str) else cell for cell in cells])
         for number, cells in rows
     ]
-    return [*dropwhile(lambda row: all(cell_of(cell) is None for cell in row[1]), clean)]
+    return [*dropwhile(lambda row: all(present_cell(cell) is None for cell in row[1]), clean)]
 
 
 def checked_names(
@@ -447,7 +447,7 @@ def _quoted(field: str, cells: Mapping[str, object | None]) -> str:
     return f"a missing {field}" if value is None else f"{field} {str(value)[:_LONGEST_QUOTE]!r}"
 
 
-def cell_of(value: object) -> object | None:
+def present_cell(value: object) -> object | None:
     """A value, or nothing where it is missing: blank text, NaN, NaT."""
     if isinstance(value, str):
         return value.strip() or None

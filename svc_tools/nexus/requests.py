@@ -19,20 +19,18 @@ from svc_sdk import (
     PaymentRequiredError,
     RateLimitError,
     SvcError,
-    _requests,
-    _responses,
+    wire,
 )
-from svc_sdk._responses import Failure, Reply
-from svc_tools.display import counted, printable
+from svc_sdk.wire import Call, Failure, Reply
 from svc_tools.nexus.receipt import EDIT_KINDS, UNSETTLED, PlannedRequest
 from svc_tools.nexus.register import DETAILS, FIELDS
 from svc_tools.nexus.service import ABSENT, ListedRecords, compared
+from svc_tools.show.display import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from svc_sdk import Svc
-    from svc_sdk._requests import Call
     from svc_sdk.models import NexusRecord, NexusRemoval
     from svc_tools.nexus.plan import Plan
     from svc_tools.nexus.receipt import Receipt, ReceiptItem
@@ -98,7 +96,7 @@ TWO_STEPS = _EDITS | {"replace"}
 """The actions that may remove first, and then add."""
 
 
-def changes_of(plan: Plan) -> tuple[Change, ...]:
+def ticked_changes(plan: Plan) -> tuple[Change, ...]:
     """The changes that are ticked in a plan, in its order: one for each state and type.
 
     Raises:
@@ -220,7 +218,7 @@ def requests_for(
             raise ApplyError(f"{change.state}: a removal names its type; nothing was sent")
         every = "every" if change.action == "remove_all" else f"the {change.nexus_type}"
         count = f" ({counted(expected, 'record')})" if expected is not None and expected > 1 else ""
-        call = _requests.remove_nexus(change.state, change.nexus_type or None)
+        call = wire.remove_nexus_call(change.state, change.nexus_type or None)
         purpose = f"Remove {every} record of {change.state}{count}."
         found.append(_planned(change, call, purpose, expected))
     if change.record is not None:
@@ -265,7 +263,7 @@ def _planned(
 
 def _addition(record: Record) -> Call:
     """The request that adds a record."""
-    return _requests.add_nexus(
+    return wire.add_nexus_call(
         record["state"] or "",
         nexus_type=record["nexus_type"] or "",
         registered_at=record.get("registered_at") or None,
@@ -320,7 +318,7 @@ def _not_put(
         return "absent", f"There is no {change.named} on the service (any more): nothing to change."
     if len(there) == 1 and not _unlike(record, there[0], loose=False):
         return ADDED[change.action], f"{change.named} is there as it should be; nothing was sent."
-    what = "; ".join(described(one) for one in there)
+    what = "; ".join(details_in_words(one) for one in there)
     if there and change.action == "add":
         return "changed", f"{change.named} is registered already ({what}): nothing was sent."
     if alone or len(there) > 1:
@@ -331,7 +329,7 @@ def _not_put(
     return _not_addable(change, change.record)
 
 
-def described(record: Record) -> str:
+def details_in_words(record: Record) -> str:
     """The details of a record, in a few words."""
     texts = [
         f"{name.replace('_', ' ')} {value}" for name in DETAILS if (value := compared(record, name))
@@ -451,7 +449,7 @@ class RequestResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ItemVerdict:
     """What a response means for one item.
 
     Attributes:
@@ -474,8 +472,8 @@ class Verdict:
 
 def exchange(client: Svc, request: PlannedRequest) -> RequestResult:
     """Send a request once; nothing retries it, here or below."""
-    call = _requests.Call(request.method, request.path, request.params, request.body)
-    outcome = client._exchange(call)  # noqa: SLF001 - one attempt, which no public method makes
+    call = Call(request.method, request.path, request.params, request.body)
+    outcome = wire.exchange_once(client, call)
     if isinstance(outcome, Failure):
         return RequestResult(outcome, sent=outcome.sent)
     return _result_of(outcome)
@@ -504,14 +502,14 @@ def _reference(reply: Reply, body: object) -> str | None:
     return printable(reference) if reference else None
 
 
-def removal_verdict(change: Change, expected: int | None, result: RequestResult) -> Verdict:
+def removal_verdict(change: Change, expected: int | None, result: RequestResult) -> ItemVerdict:
     """What the response to a removal means (SPEC 4.1): never more than it states."""
     try:
-        response = _responses.nexus_removal(result.outcome, 1)
+        response = wire.parse_nexus_removal(result.outcome, 1)
     except SvcError as error:
         return _failed(change, result, error, done="removed")
     if about := _other_subject(change, response):
-        return Verdict(
+        return ItemVerdict(
             "unknown",
             f"The response is about {about}, not about {change.named}: look on the service which"
             " records are gone.",
@@ -523,9 +521,9 @@ def removal_verdict(change: Change, expected: int | None, result: RequestResult)
     accepted = deleted is None or result.http not in _DONE
     if deleted is None or (accepted and deleted == 0):
         done = f"The service accepted the removal of {change.named}, without a number of records."
-        return Verdict("removed", done, accepted=True)
+        return ItemVerdict("removed", done, accepted=True)
     if deleted == 0:
-        return Verdict(
+        return ItemVerdict(
             "absent",
             f"The service removed nothing: {change.named} was not there (any more).",
             deleted,
@@ -533,15 +531,15 @@ def removal_verdict(change: Change, expected: int | None, result: RequestResult)
         )
     removed = f"The service removed {counted(deleted, 'record')} of {change.named}"
     if expected is None or deleted == expected:
-        return Verdict("removed", f"{removed}.", deleted, accepted=accepted)
+        return ItemVerdict("removed", f"{removed}.", deleted, accepted=accepted)
     message = f"{removed}, where {expected} {'was' if expected == 1 else 'were'} expected."
     stop = f"{change.named}: more records were removed than expected" if deleted > expected else ""
-    return Verdict("removed", message, deleted, flagged=True, stop=stop, accepted=accepted)
+    return ItemVerdict("removed", message, deleted, flagged=True, stop=stop, accepted=accepted)
 
 
 def accepted_verdict(
-    item: ReceiptItem, verdict: Verdict, http: int | None, there: tuple[Record, ...] | None
-) -> Verdict:
+    item: ReceiptItem, verdict: ItemVerdict, http: int | None, there: tuple[Record, ...] | None
+) -> ItemVerdict:
     """What a removal did that the service accepted without reporting its result.
 
     Args:
@@ -559,23 +557,23 @@ def accepted_verdict(
         f"The service accepted the removal of {item.named} (status {http}). Whether it was carried"
         " out is not known."
     )
-    return Verdict("unknown", message, verdict.deleted)
+    return ItemVerdict("unknown", message, verdict.deleted)
 
 
-def addition_verdict(change: Change, result: RequestResult, *, done: str) -> Verdict:
+def addition_verdict(change: Change, result: RequestResult, *, done: str) -> ItemVerdict:
     """What the response to an addition means; `done` is the status where it is as it should be."""
     try:
-        response = _responses.nexus_record(result.outcome, 1)
+        response = wire.parse_nexus_record(result.outcome, 1)
     except SvcError as error:
         return _failed(change, result, error, done="added")
     if differing := _differing(response, change.record or {}):
-        return Verdict(
+        return ItemVerdict(
             done,
             f"{change.named} was saved, but the service has another {differing} than was sent.",
             flagged=True,
         )
     words = {"add": "added", "edit": "changed", "revert": "put back as it was"}
-    return Verdict(done, f"{change.named} was {words.get(change.action, 'added again')}.")
+    return ItemVerdict(done, f"{change.named} was {words.get(change.action, 'added again')}.")
 
 
 def _other_subject(change: Change, response: NexusRemoval) -> str:
@@ -593,11 +591,11 @@ def _differing(response: NexusRecord, record: Record) -> str:
     return ", ".join(name for name in FIELDS if compared(there, name) != compared(record, name))
 
 
-def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str) -> Verdict:
+def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str) -> ItemVerdict:
     """What a failure means: refused and so not done, or unknown."""
     reason = str(error).rstrip(".")
     if not result.sent:
-        return Verdict(
+        return ItemVerdict(
             "refused",
             f"{change.named} was not {done}: {reason}.",
             stop=f"the service cannot be reached: {error.message}",
@@ -605,25 +603,25 @@ def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str
     status = result.http
     kind = None if status is None else status // 100
     if kind not in {_REDIRECTED, _REFUSED} or status == HTTPStatus.REQUEST_TIMEOUT:
-        return Verdict("unknown", f"Whether {change.named} was {done} is not known: {reason}.")
+        return ItemVerdict("unknown", f"Whether {change.named} was {done} is not known: {reason}.")
     message = f"{change.named} was not {done}; the service refused it: {reason}."
     if isinstance(error, RateLimitError):
         after = error.retry_after
         wait = f" for {after:g} seconds" if after else ""
-        return Verdict(
+        return ItemVerdict(
             "refused", message, stop=f"the service requires a pause{wait}; run it again after it"
         )
     if change.action in ADDED and done == "added" and status in ABSENT:
         stop = "this service does not add records"
         if change.action == "restore":
             stop += ", so the removal cannot be undone on it"
-        return Verdict("refused", message, stop=stop)
+        return ItemVerdict("refused", message, stop=stop)
     if isinstance(error, _STOPS) or status == HTTPStatus.METHOD_NOT_ALLOWED or kind == _REDIRECTED:
-        return Verdict("refused", message, stop=error.message)
-    return Verdict("refused", message)
+        return ItemVerdict("refused", message, stop=error.message)
+    return ItemVerdict("refused", message)
 
 
-def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Verdict:
+def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> ItemVerdict:
     """What the list shows of a request whose response was lost.
 
     Args:
@@ -635,23 +633,23 @@ def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Ve
         return _settled_addition(item, there)
     if not there and (item.deleted or item.accepted):
         by = "as the service reported" if item.deleted else "for the service had accepted that"
-        gone = Verdict("removed", f"{item.named} was removed, {by}.")
+        gone = ItemVerdict("removed", f"{item.named} was removed, {by}.")
         return removed_only_verdict(item, gone) if item.action in TWO_STEPS else gone
     if not there:
-        gone = Verdict(
+        gone = ItemVerdict(
             "gone",
             f"{item.named} is gone: it is no longer listed. Whether this request removed it is"
             f" not known: {of} was lost.",
         )
         return removed_only_verdict(item, gone) if item.action in TWO_STEPS else gone
     if _as_before(item, there):
-        return Verdict(
+        return ItemVerdict(
             "still_there",
             f"{item.named} is still listed as it was: it was not removed, or not yet. Run it again"
             " to settle it.",
         )
     left, before = len(there), len(item.before)
-    return Verdict(
+    return ItemVerdict(
         "unknown",
         f"Whether {item.named} was removed is not known: {counted(left, 'record')}"
         f" {'is' if left == 1 else 'are'} listed, and not as before ({counted(before, 'record')})."
@@ -660,7 +658,7 @@ def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> Ve
     )
 
 
-def doubted_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:
+def doubted_verdict(item: ReceiptItem, verdict: ItemVerdict) -> ItemVerdict:
     """The verdict on a further removal, where the response to an earlier one was lost."""
     if verdict.status == "absent":
         message = f"{item.named} is gone. An earlier request may have removed it."
@@ -669,27 +667,27 @@ def doubted_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:
     return replace(verdict, status="still_there") if verdict.status == "refused" else verdict
 
 
-def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> Verdict:
+def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> ItemVerdict:
     if not there:
-        lost = Verdict("refused", f"{item.named} is not listed: it was not added.")
+        lost = ItemVerdict("refused", f"{item.named} is not listed: it was not added.")
         return removed_only_verdict(item, lost) if item.action in TWO_STEPS else lost
     same = item.record is not None and _compared(item.record) in map(_compared, there)
     if same and len(there) == 1:
-        return Verdict(ADDED[item.action], f"{item.named} is there as it should be.")
+        return ItemVerdict(ADDED[item.action], f"{item.named} is there as it should be.")
     if item.action in _EDITS and _as_before(item, there):
-        return Verdict(
+        return ItemVerdict(
             "still_there",
             f"{item.named} is still listed as it was: it was not changed, or not yet. Run it again"
             " to settle it.",
         )
     if same:
-        return Verdict(
+        return ItemVerdict(
             "unknown",
             f"Whether {item.named} was added is not known: {len(there)} records are listed, and"
             " the one that was to be added is among them. Look on the service.",
             flagged=True,
         )
-    return Verdict(
+    return ItemVerdict(
         "changed",
         f"{item.named} is there as another record than was added: look on the service.",
         flagged=True,
@@ -708,11 +706,11 @@ def unlike_sent(item: ReceiptItem, there: tuple[Record, ...]) -> str:
         and _compared(item.record) == _compared(there[0])
     ):
         return ""
-    listed = "; ".join(map(described, there)) or "no record"
+    listed = "; ".join(map(details_in_words, there)) or "no record"
     return f"{item.message} The service lists {listed}: look there."
 
 
-def removed_only_verdict(item: ReceiptItem, verdict: Verdict) -> Verdict:
+def removed_only_verdict(item: ReceiptItem, verdict: ItemVerdict) -> ItemVerdict:
     """The verdict where only the first half of "remove, then add one" is done."""
     return replace(
         verdict,

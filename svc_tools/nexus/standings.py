@@ -10,16 +10,16 @@ from decimal import ROUND_DOWN, Decimal
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
 from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.nexus.state_exposure import FAR_BELOW
+from svc_tools.show.display import NOTHING, Note, Table, as_html, as_text, counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
-StateRow = dict[str, Any]
+StandingRow = dict[str, Any]
 """A row of the exposure; `None` where a cell is missing."""
 
 
@@ -34,13 +34,13 @@ class ExposureSummary:
         facts: the days of the sales, and what was left out of them.
     """
 
-    shown: tuple[StateRow, ...]
-    far_below: tuple[StateRow, ...]
-    untaxed: tuple[StateRow, ...]
+    shown: tuple[StandingRow, ...]
+    far_below: tuple[StandingRow, ...]
+    untaxed: tuple[StandingRow, ...]
     facts: Mapping[str, Any]
 
     @property
-    def folded(self) -> dict[str, tuple[StateRow, ...]]:
+    def folded(self) -> dict[str, tuple[StandingRow, ...]]:
         """The rows that are shown in one line, by what they have in common."""
         found = {}
         if self.far_below:
@@ -99,9 +99,9 @@ def exposure_summary(exposure: pd.DataFrame) -> ExposureSummary:
         exposure: what `exposure` or `df.svc.exposure` returned.
     """
     rows = exposure.astype(object).where(exposure.notna(), None).to_dict("records")
-    far: list[StateRow] = []
-    untaxed: list[StateRow] = []
-    shown: list[StateRow] = []
+    far: list[StandingRow] = []
+    untaxed: list[StandingRow] = []
+    shown: list[StandingRow] = []
     for row in rows:
         no_tax = row["band"] == "no tax" and not row.get("registered")
         place = untaxed if no_tax else far if row.get("far_below") is True else shown
@@ -110,7 +110,7 @@ def exposure_summary(exposure: pd.DataFrame) -> ExposureSummary:
     return ExposureSummary(tuple(shown), tuple(far), tuple(untaxed), facts)
 
 
-def percent_used(row: StateRow) -> int | None:
+def percent_used(row: StandingRow) -> int | None:
     """The part of the threshold that is used, rounded down: 99.99% is not yet 100%."""
     used = row.get("used")
     if used is None:
@@ -121,7 +121,7 @@ def percent_used(row: StateRow) -> int | None:
 _HEADS = ("State", "Standing", number("Used"), number("Sales"), "Threshold")
 
 
-def _cells(row: StateRow) -> tuple[str, ...]:
+def _cells(row: StandingRow) -> tuple[str, ...]:
     sales, crossed, percent = row.get("sales"), row.get("first_crossed"), percent_used(row)
     standing = BAND_WORDS.get(row["band"], str(row["band"]))
     return (
@@ -133,7 +133,7 @@ def _cells(row: StateRow) -> tuple[str, ...]:
     )
 
 
-def _threshold(row: StateRow) -> str:
+def _threshold(row: StandingRow) -> str:
     sales, transactions = row.get("threshold_sales"), row.get("threshold_transactions")
     parts = [] if sales is None else [f"${Decimal(str(sales)):,.0f}"]
     if transactions is not None and row.get("logic") in {"and", "or"}:

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import pandas as pd
 
-from svc_tools.dates import one_day
-from svc_tools.display import counted
 from svc_tools.nexus.measured_sales import (
     NOTHING_LOST,
     SALES,
@@ -32,11 +30,20 @@ from svc_tools.nexus.measured_sales import (
 )
 from svc_tools.nexus.register import NEXUS_TYPES
 from svc_tools.nexus.thresholds import Base, Thresholds, read_thresholds
+from svc_tools.show.display import counted
+from svc_tools.tables.dates import one_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from svc_tools.nexus.measured_sales import Daily, Days, Found, Series, StateSales, Uncounted
+    from svc_tools.nexus.measured_sales import (
+        Daily,
+        FirstAndLastDay,
+        MeasuredWindow,
+        Series,
+        StateSales,
+        Uncounted,
+    )
     from svc_tools.nexus.register import Register
     from svc_tools.nexus.thresholds import Threshold
 
@@ -185,7 +192,7 @@ def _place(cells: dict[str, object]) -> tuple[int, Decimal, str]:
 
 
 def _about(
-    daily: pd.DataFrame, as_of: date, covered: Days, totals: Daily, *, given: bool
+    daily: pd.DataFrame, as_of: date, covered: FirstAndLastDay, totals: Daily, *, given: bool
 ) -> dict[str, object]:
     """The days of the sales, and what was left out of them, in values that a file can hold."""
     noted = daily.attrs.get(SALES)
@@ -226,10 +233,10 @@ class _Reading:
     base: str
     marketplace: bool
     series: Series
-    found: tuple[Found, ...]
+    found: tuple[MeasuredWindow, ...]
 
     @property
-    def best(self) -> Found:
+    def best(self) -> MeasuredWindow:
         """The window that uses most of the threshold."""
         return self.found[0]
 
@@ -278,7 +285,7 @@ class _Exposed:
     base_missing: bool = False
     trailing: Window | None = None
     trailing_cents: int | None = None
-    running: Found | None = None
+    running: MeasuredWindow | None = None
     met: Window | None = None
     period_covered: bool = False
     covered: bool = False
@@ -292,7 +299,7 @@ class _Exposed:
 
 
 def _exposed(
-    state: str, totals: Daily, thresholds: Thresholds, as_of: date, covered: Days
+    state: str, totals: Daily, thresholds: Thresholds, as_of: date, covered: FirstAndLastDay
 ) -> _Exposed:
     """Measure one state's sales against its threshold."""
     row = thresholds.of(state, as_of)
@@ -431,7 +438,7 @@ def _below(
 
 
 def _cells(
-    found: _Exposed, as_of: date, covered: Days, registered: str | None
+    found: _Exposed, as_of: date, covered: FirstAndLastDay, registered: str | None
 ) -> dict[str, object]:
     """One row of the exposure."""
     row = found.row
@@ -489,12 +496,14 @@ def _dollar_text(cents: int) -> str:
     return f"{sign}${Decimal(abs(cents)).scaleb(-2):,.2f}"
 
 
-def _percent(found: Found) -> str:
+def _percent(found: MeasuredWindow) -> str:
     """The part used, rounded down: a threshold that is not met is never shown as 100%."""
     return f"{(found.used * 100).quantize(Decimal('0.1'), rounding='ROUND_DOWN')}%"
 
 
-def _why(found: _Exposed, as_of: date, covered: Days, registered: str | None) -> Iterator[str]:
+def _why(
+    found: _Exposed, as_of: date, covered: FirstAndLastDay, registered: str | None
+) -> Iterator[str]:
     """The sentences on a state's row."""
     row = found.row
     if row is None:
@@ -551,7 +560,7 @@ def _past(found: _Exposed, row: Threshold) -> Iterator[str]:
         )
 
 
-def _figure(best: Found, row: Threshold) -> str:
+def _figure(best: MeasuredWindow, row: Threshold) -> str:
     figure, test = _dollar_text(best.cents), f"${row.sales:,}"
     if row.transactions is not None and row.logic in {"and", "or"}:
         figure += f" and {counted(best.transactions, 'transaction')}"
@@ -590,7 +599,9 @@ def _reading_sentences(found: _Exposed, row: Threshold) -> Iterator[str]:
         )
 
 
-def _coverage(found: _Exposed, row: Threshold, as_of: date, covered: Days) -> Iterator[str]:
+def _coverage(
+    found: _Exposed, row: Threshold, as_of: date, covered: FirstAndLastDay
+) -> Iterator[str]:
     """What is not known of the sales, and of the threshold."""
     if None in covered:
         yield "No sales were given."

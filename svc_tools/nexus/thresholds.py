@@ -16,12 +16,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from svc_tools.dates import exact_day
-from svc_tools.display import NOTHING, Note, Table, as_html, as_text, counted, number
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 from svc_tools.nexus.register import ProblemsError, checked_names, read_sheet
-from svc_tools.places import us_state
-from svc_tools.tabular import cell_text
+from svc_tools.show.display import NOTHING, Note, Table, as_html, as_text, counted, number
+from svc_tools.tables.dates import exact_day
+from svc_tools.tables.states import us_state
+from svc_tools.tables.tabular import cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -110,7 +110,7 @@ class Threshold:
         return begun and (self.effective_to is None or day <= self.effective_to)
 
 
-COLUMNS = tuple(field.name for field in fields(Threshold))
+THRESHOLD_COLUMNS = tuple(field.name for field in fields(Threshold))
 """The columns of a file of thresholds, all of them needed, in any order."""
 
 
@@ -128,8 +128,8 @@ class Thresholds:
         """The rows as a table of the columns of a file; missing where a row is blank."""
         with needs("Thresholds as a frame", "pandas"):
             import pandas as pd  # noqa: PLC0415 - only a frame needs it
-        cells = [{name: getattr(row, name) for name in COLUMNS} for row in self.rows]
-        frame = pd.DataFrame(cells, columns=list(COLUMNS))
+        cells = [{name: getattr(row, name) for name in THRESHOLD_COLUMNS} for row in self.rows]
+        frame = pd.DataFrame(cells, columns=list(THRESHOLD_COLUMNS))
         whole = dict.fromkeys(("sales", "transactions", "trailing_months"), "Int64")
         return frame.astype({**whole, "marketplace_counts": "boolean"})
 
@@ -178,8 +178,9 @@ def read_thresholds(path: str | Path | None = None) -> Thresholds:
     A row without `effective_to` lasts until the state's next row.
 
     Args:
-        path: a CSV or workbook, with a header, of the columns `COLUMNS`; blank cells are facts that
-            are not known. `read_thresholds().frame().to_csv(path, index=False)` writes one.
+        path: a CSV or workbook, with a header, of the columns `THRESHOLD_COLUMNS`; blank cells are
+            facts that are not known. `read_thresholds().frame().to_csv(path, index=False)` writes
+            one.
 
     Raises:
         ThresholdsError: the file has other columns, or rows that cannot be read; it lists them.
@@ -265,20 +266,20 @@ def _merged(shipped: Sequence[Threshold], own: Sequence[Threshold]) -> tuple[Thr
 def _columns_of(header: Sequence[str]) -> list[str]:
     names = [name.strip().lower() for name in header]
     found = {
-        "columns are missing": [name for name in COLUMNS if name not in names],
-        "columns are not known": [name for name in names if name not in COLUMNS],
+        "columns are missing": [name for name in THRESHOLD_COLUMNS if name not in names],
+        "columns are not known": [name for name in names if name not in THRESHOLD_COLUMNS],
         "columns are there twice": sorted({name for name in names if names.count(name) > 1}),
     }
     problems = [f"{words}: {', '.join(map(repr, of))}" for words, of in found.items() if of]
     if problems:
-        raise ThresholdsError([*problems, f"expected: {', '.join(COLUMNS)}"])
+        raise ThresholdsError([*problems, f"expected: {', '.join(THRESHOLD_COLUMNS)}"])
     return names
 
 
 def _row(texts: Mapping[str, str], faults: list[str]) -> Threshold | None:
     """A row of a file; `None` where a cell cannot be read, and what is wrong with it."""
     values: dict[str, Any] = {}
-    for name in COLUMNS:
+    for name in THRESHOLD_COLUMNS:
         text = texts.get(name, "")
         read, expected = _READERS[name]
         values[name] = read(text) if text else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_tools import config
-from svc_tools.extras import needs, require
-from svc_tools.operating_system import user_folder
+from svc_tools.base.extras import needs, require
+from svc_tools.base.operating_system import user_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,9 +48,9 @@ def serve_page(
     service = _service(embedded=embedded)
     require("The page", "page", "ipykernel")  # reported here, not only on each page
     with needs("The page", "page"):
-        from svc_tools.page.app import serve  # noqa: PLC0415 - loads Voila
+        from svc_tools.page.app import serve_panel  # noqa: PLC0415 - loads Voila
     say(service)
-    serve(
+    serve_panel(
         port=port,
         browser=browser,
         embedded=embedded,

@@ -1,6 +1,7 @@
 """The page's server: Voila with one notebook, for one user, and nothing from the internet.
 
-`serve` runs it until Ctrl+C; `PageApp` is Voila with this project's handlers, headers and limits.
+`serve_panel` runs it until Ctrl+C; `PageApp` is Voila with this project's handlers, headers and
+limits.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from voila.app import Voila
 from voila.request_info_handler import RequestInfoSocketHandler
 from voila.tornado.handler import TornadoVoilaHandler
 
-from svc_tools.loopback import LocalGuard, listen
-from svc_tools.operating_system import end_signals
+from svc_tools.base.loopback import LocalGuard, listen
+from svc_tools.base.operating_system import end_signals
 
 if TYPE_CHECKING:
     import socket
@@ -371,7 +372,7 @@ def _no_log(handler: web.RequestHandler) -> None:
     del handler
 
 
-def serve(
+def serve_panel(
     *,
     port: int,
     browser: bool,

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import date
 
+    import pandas as pd
     from pydantic import SecretStr
 
-    from svc_tools.progress import Progress
+    from svc_tools.base.progress import Progress
     from svc_tools.service.ratebook.imports.database import Edition
     from svc_tools.service.ratebook.imports.importer import Imported
 
@@ -78,18 +79,18 @@ def coverage() -> dict[str, object]:
     return load_book(own=own_book_path()).freshness()
 
 
-def check_book(path: Path, day: date) -> dict[str, Any]:
-    """Compare the book with a CSV file of known rates; return plain data, as for JSON.
+def check_book(rows: pd.DataFrame, unreadable: pd.DataFrame, day: date) -> dict[str, Any]:
+    """Compare the book with known rates; return plain data, as for JSON.
 
     The user's own imported files lie over the shipped book, as in the service.
 
     Args:
-        path: rows of state, city, zip, expected rate and maybe a date.
+        rows: the known rates: `line`, `state`, `city`, `zip`, `expected` and `as_of`.
+        unreadable: the `line` and `reason` of rows that could not be read.
         day: the day of a row without a date.
 
     Raises:
-        ImportError: pandas is not installed.
-        ValueError: the file cannot be read, or no row of it.
+        ValueError: the user's own book was changed meanwhile.
     """
     from svc_tools.service.ratebook import accuracy, load_book  # noqa: PLC0415 - loads the rates
     from svc_tools.service.ratebook.own import (  # noqa: PLC0415 - as above
@@ -97,12 +98,6 @@ def check_book(path: Path, day: date) -> dict[str, Any]:
         own_book_path,
     )
 
-    rows, unreadable = accuracy.read_rates(path)
-    if rows.empty:
-        reasons = [f"line {one.line}: {one.reason}" for one in unreadable.itertuples()]
-        raise ValueError(
-            f"{path.name}: no row can be read; {(reasons or ['no row below the header'])[0]}"
-        )
     try:
         results = accuracy.compare(load_book(own=own_book_path()), rows, day=day)
     except OwnBookChanged:

@@ -30,7 +30,7 @@ import anyio
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from svc_tools.loopback import LocalGuard
+from svc_tools.base.loopback import LocalGuard
 from svc_tools.service.envelope import envelope
 from svc_tools.service.errors import StoreError
 from svc_tools.service.faults import FAULT
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from svc_tools.service.keys import Grant, KeyRing, Rate
+    from svc_tools.service.keys import Grant, KeyRing, RequestRate
 
 ACCOUNT = "svc.account"
 """The key of the ASGI scope for the caller's account."""
@@ -341,7 +341,7 @@ class Admission:
             return Ticket(headers)
         return await self._count_lookup(grant.key_id, terms.monthly_quota, headers)
 
-    def _take_token(self, key_id: str, rate: Rate, headers: _Headers) -> None:
+    def _take_token(self, key_id: str, rate: RequestRate, headers: _Headers) -> None:
         now = int(self._ticks() * SECOND)
         bucket = self._buckets.get(key_id)
         if bucket is None:
@@ -459,11 +459,11 @@ class Bucket:
 
     __slots__ = ("_at", "_level")
 
-    def __init__(self, rate: Rate, now: int) -> None:
+    def __init__(self, rate: RequestRate, now: int) -> None:
         self._level = rate.burst * _UNITS
         self._at = now
 
-    def take(self, rate: Rate, now: int) -> bool:
+    def take(self, rate: RequestRate, now: int) -> bool:
         """Take a token, if there is one. The rate may have changed since the last call."""
         gained = (now - self._at) * rate.per_minute
         self._level = min(self._level + gained, rate.burst * _UNITS)
@@ -478,7 +478,7 @@ class Bucket:
         """The whole tokens that were left by the last `take`."""
         return self._level // _UNITS
 
-    def wait_for(self, tokens: int, rate: Rate) -> int:
+    def wait_for(self, tokens: int, rate: RequestRate) -> int:
         """The microseconds from the last `take` until that many tokens are there."""
         return max(0, -((self._level - tokens * _UNITS) // rate.per_minute))
 

@@ -18,20 +18,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from svc_sdk._version import __version__
+from svc_sdk import __version__
 from svc_tools.service.admission import ACCOUNT, Admission, Guard
 from svc_tools.service.envelope import json_response, on_invalid_body, on_problem
 from svc_tools.service.faults import Faults
-from svc_tools.service.health import Health
+from svc_tools.service.health import HealthCheck
 from svc_tools.service.nexus_params import NexusInput, NexusParams
 from svc_tools.service.params import (
     WAYS,
     LookupParams,
-    checked,
     documented,
+    parsed,
     read_params,
 )
-from svc_tools.service.problems import Problem, shown
+from svc_tools.service.problems import Problem, given_text
 from svc_tools.service.ratebook.own import OwnBookChanged
 from svc_tools.service.rates import LOOKUP_PARAMS, RateResponses, local_day
 from svc_tools.service.schemas import (
@@ -119,7 +119,7 @@ def create_app(
     app.add_exception_handler(Problem, on_problem)
     app.add_exception_handler(HTTPException, on_problem)
     app.add_exception_handler(RequestValidationError, on_invalid_body)
-    health = Health(books, store.database.ping)
+    health = HealthCheck(books, store.database.ping)
     _add_rate_routes(app, books, health, today)
     _add_nexus_routes(app, store)
 
@@ -153,7 +153,7 @@ class _App(FastAPI):
 
 
 def _add_rate_routes(
-    app: FastAPI, books: BookKeeper, health: Health, today: Callable[[], date]
+    app: FastAPI, books: BookKeeper, health: HealthCheck, today: Callable[[], date]
 ) -> None:
     """Add the routes that are served from the current book."""
     rates = RateResponses()
@@ -208,7 +208,7 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         openapi_extra={"parameters": documented(NexusParams, path=False)},
     )
     async def list_records(request: Request) -> Response:
-        wanted = checked(
+        wanted = parsed(
             NexusParams, read_params(request.query_params.multi_items(), "state", "nexus_type")
         )
         records = await run_in_threadpool(
@@ -217,7 +217,7 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         return json_response({"nexus": records, "count": len(records)})
 
     async def put_record(request: Request, record: NexusInput) -> Response:
-        key = checked(NexusParams, {"state": record.state, "nexus_type": record.nexus_type})
+        key = parsed(NexusParams, {"state": record.state, "nexus_type": record.nexus_type})
         row = await run_in_threadpool(
             store.put_nexus,
             request.scope[ACCOUNT],
@@ -253,7 +253,7 @@ def _add_nexus_routes(app: FastAPI, store: Store) -> None:
         )
         if await request.body():
             raise RequestValidationError([_NO_BODY])
-        removed = checked(NexusParams, {**given, "state": request.path_params["state"]})
+        removed = parsed(NexusParams, {**given, "state": request.path_params["state"]})
         state, nexus_type = str(removed.state), removed.nexus_type
         deleted = await run_in_threadpool(
             store.remove_nexus, request.scope[ACCOUNT], state, nexus_type
@@ -305,7 +305,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) == len(pairs):
         return found
     names = [name for name, _ in pairs]
-    twice = shown(next(name for name in names if names.count(name) > 1))
+    twice = given_text(next(name for name in names if names.count(name) > 1))
     raise Problem(
         400,
         "INVALID_INPUT",

@@ -13,15 +13,15 @@ from svc_tools.service.params import read_lookup, read_params
 from svc_tools.service.problems import NO_SUCH_PATH, PATH_NOT_FOUND, Problem
 from svc_tools.service.ratebook import NotResolved, Query
 from svc_tools.service.ratebook.own import OwnBookChanged
-from svc_tools.service.ratebook.resolver import changes_of, is_dated, locate, rate
+from svc_tools.service.ratebook.resolver import days_of_change, is_dated, locate, rate
 from svc_tools.service.ratebook.spans import EVER, span_of
-from svc_tools.service.rates import LOOKUP_PARAMS, local_day, missing
+from svc_tools.service.rates import LOOKUP_PARAMS, local_day, no_rate_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from svc_tools.service.books import BookKeeper
-    from svc_tools.service.ratebook import Answer, Book
+    from svc_tools.service.ratebook import Book, ResolvedRate
     from svc_tools.service.ratebook.by_boundary import BoundaryStore
     from svc_tools.service.ratebook.query import Location
 
@@ -31,7 +31,7 @@ _STATE = re.compile("[A-Z]{2}")
 _ZIP = re.compile("[0-9]{5}(-[0-9]{4})?", re.ASCII)
 
 
-class Span(NamedTuple):
+class ResultSpan(NamedTuple):
     """The result of a place from a day on, which is the same until before another.
 
     Attributes:
@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
     begin: int
     end: int
-    answer: Answer | None
+    answer: ResolvedRate | None
     error: Exception | None = None
 
 
@@ -117,31 +117,31 @@ class Located:
         self._location: Location | None = None
         self._changes: tuple[int, ...] = ()
 
-    def on(self, day: int) -> Span:
+    def on(self, day: int) -> ResultSpan:
         """The result on a day, and the days around it on which it is the same. Raises nothing."""
         book, query, asked = self._book, self._query, date.fromordinal(day)
         try:
             if self._location is None or self._dated:
                 self._location = locate(book, query, asked)
-                self._changes = changes_of(book, query.state, self._location)
+                self._changes = days_of_change(book, query.state, self._location)
         except NotResolved as error:
-            return Span(*span_of(sorted(error.changes), day), None, missing(error))
+            return ResultSpan(*span_of(sorted(error.changes), day), None, no_rate_problem(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is why there is no rate
-            return Span(*((day, day + 1) if self._dated else EVER), None, error)
+            return ResultSpan(*((day, day + 1) if self._dated else EVER), None, error)
         begin, end = span_of(self._changes, day)
         # the same day for all places of a kind, which share what is found for it
         found = self._rated(begin, end, date.fromordinal(begin if begin > EVER[0] else end - 1))
         named = isinstance(found.error, Problem) and "as_of" in (found.error.extra or {})
         return self._rated(day, day + 1, asked) if named else found  # its text names the day
 
-    def _rated(self, begin: int, end: int, day: date) -> Span:
+    def _rated(self, begin: int, end: int, day: date) -> ResultSpan:
         assert self._location is not None  # noqa: S101 - it was located
         try:
-            return Span(begin, end, rate(self._book, self._query, self._location, day))
+            return ResultSpan(begin, end, rate(self._book, self._query, self._location, day))
         except NotResolved as error:
-            return Span(begin, end, None, missing(error))
+            return ResultSpan(begin, end, None, no_rate_problem(error))
         except Exception as error:  # noqa: BLE001 - as above
-            return Span(begin, end, None, error)
+            return ResultSpan(begin, end, None, error)
 
 
 def _pinned(books: BookKeeper) -> tuple[Book, BoundaryStore | None]:

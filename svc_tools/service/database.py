@@ -22,7 +22,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.pool import NullPool
 
-from svc_tools.operating_system import database_uri, make_private
+from svc_tools.base.operating_system import database_uri, make_private
 from svc_tools.service.errors import ANOTHER, StoreBusyError, StoreError, StoreUnavailableError
 from svc_tools.service.start import is_address
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 # Earlier releases made databases of this version with one more column and table, now unused.
-SCHEMA_VERSION = 2
+_SCHEMA_VERSION = 2
 LOCAL_ACCOUNT = "local"
 """The account of the user who runs the service on this machine."""
-BUSY_SECONDS = 5.0
+_BUSY_SECONDS = 5.0
 """How long a statement waits for other transactions: half of a client's default timeout."""
 _CHECK_SECONDS = 60.0
 """How often a file is searched for damage that no statement has met."""
@@ -270,7 +270,7 @@ class Database:
                     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATE_LOCK})")
                 if not self._has_tables(connection):  # another process may have been first
                     metadata.create_all(connection)
-                    connection.execute(schema_version.insert().values(version=SCHEMA_VERSION))
+                    connection.execute(schema_version.insert().values(version=_SCHEMA_VERSION))
                     local = {"account": LOCAL_ACCOUNT, "created_at": utc_now()}
                     connection.execute(accounts.insert().values(local))
         if self._path:  # only now: it is not another program's
@@ -290,10 +290,10 @@ class Database:
         if not tables >= _EVERY_VERSION:
             raise StoreError(f"{self.name} is a database of another program; {ANOTHER}")
         found = list(connection.execute(sa.select(schema_version.c.version)).scalars())
-        if found != [SCHEMA_VERSION]:
+        if found != [_SCHEMA_VERSION]:
             version = found[0] if len(found) == 1 else "unknown"
             raise StoreError(
-                f"{self.name} has schema version {version}, this release expects {SCHEMA_VERSION};"
+                f"{self.name} has schema version {version}, this release expects {_SCHEMA_VERSION};"
                 f" use the release that made it, or {ANOTHER}"
             )
         if lacking := metadata.tables.keys() - tables:
@@ -342,7 +342,7 @@ def _sqlite(path: Path) -> sa.Engine:
     engine = sa.create_engine(
         url,
         poolclass=NullPool,
-        connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
+        connect_args={"timeout": _BUSY_SECONDS, "isolation_level": None},
         hide_parameters=True,  # the values are the user's: they do not belong in a log
     )
     event.listen(engine, "connect", _on_connect)
@@ -380,7 +380,7 @@ def _postgresql(address: str) -> tuple[str, sa.Engine]:
         )
     from svc_tools.service import postgresql  # noqa: PLC0415 - SQLite starts faster without
 
-    return postgresql.make_engine(address, BUSY_SECONDS)
+    return postgresql.make_engine(address, _BUSY_SECONDS)
 
 
 def _error_kind(error: Exception) -> type[StoreError] | None:

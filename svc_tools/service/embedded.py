@@ -12,17 +12,15 @@ from __future__ import annotations
 import atexit
 import os
 import re
-import ssl
 import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-import httpx
 from pydantic import SecretStr
 
-from svc_tools.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, needs
+from svc_tools.base.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, needs
 from svc_tools.service.books import keep_book
 from svc_tools.service.computing import Computation as Computation  # noqa: PLC0414 - of clients
 from svc_tools.service.computing import Located as Located  # noqa: PLC0414 - the same
@@ -38,7 +36,7 @@ from svc_tools.service.start import default_path, is_address, new_key
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from svc_tools.loopback import ThreadServer
+    from svc_tools.base.loopback import ThreadServer
     from svc_tools.service.ratebook import Book
 
 _LOOKUP = re.compile(r"/v1/tax/([^/]+)")
@@ -66,7 +64,7 @@ def running(db: Path | SecretStr | None = None) -> EmbeddedService | None:
     return _services.running(_target(db))
 
 
-class Trouble(NamedTuple):
+class PortTrouble(NamedTuple):
     """Why the port cannot be used: a code for a program, if any, and a sentence."""
 
     code: str | None
@@ -187,7 +185,7 @@ class EmbeddedService:
     def _claimed(self) -> ThreadServer:
         """The server of a port of its own, over the database."""
         with needs("The port of the embedded service, which nexus records go over,", "service"):
-            from svc_tools.loopback import ThreadServer, listen  # noqa: PLC0415 - lookups need none
+            from svc_tools.base.loopback import ThreadServer, listen  # noqa: PLC0415 - lookups need none
             from svc_tools.service.database import Database  # noqa: PLC0415 - loads SQLAlchemy
             from svc_tools.service.serving import make_app  # noqa: PLC0415 - the web framework
         database = Database(self._db)
@@ -199,16 +197,16 @@ class EmbeddedService:
             raise StartError(f"The service is not running: {error}") from error
 
     @property
-    def trouble(self) -> Trouble | None:
+    def trouble(self) -> PortTrouble | None:
         """Why no request over the port can succeed, which is served from now on; else `None`."""
         try:
             self.listen()
         except MissingExtraError as error:
-            return Trouble(EXTRA_MISSING, str(error))
+            return PortTrouble(EXTRA_MISSING, str(error))
         except StartError as error:
             if self.closed:
-                return Trouble(None, str(error))
-            return Trouble(NOT_STARTED, f"The embedded service cannot start. {error}")
+                return PortTrouble(None, str(error))
+            return PortTrouble(NOT_STARTED, f"The embedded service cannot start. {error}")
         return None
 
     def look_up(
@@ -259,10 +257,6 @@ class EmbeddedService:
         headers |= {name.lower(): value for name, value in problem.headers.items()}
         return LocalResponse(problem.status_code, headers, problem.body(request_id))
 
-    def transport(self) -> httpx.BaseTransport:
-        """A transport to this service's port for one `httpx.Client`."""
-        return _PortTransport(self)
-
     def close(self) -> None:
         """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
         self.closed = True
@@ -281,32 +275,6 @@ class EmbeddedService:
 
 def _headers(request_id: str) -> dict[str, str]:
     return {"content-type": "application/json", "x-request-id": request_id}
-
-
-class _PortTransport(httpx.BaseTransport):
-    """The transport of an `httpx.Client` over the port, which is served from the first request."""
-
-    def __init__(self, service: EmbeddedService) -> None:
-        self._service = service
-        # By process: a forked child on its parent's connections would read the parent's responses.
-        self._ports: dict[int, httpx.HTTPTransport] = {}
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The response to a request."""
-        try:
-            self._service.listen()
-        except StartError as error:
-            raise httpx.ConnectError(str(error), request=request) from error
-        port = self._ports.get(os.getpid())
-        if port is None:
-            no_certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # none is read for loopback
-            port = self._ports[os.getpid()] = httpx.HTTPTransport(verify=no_certificates)
-        return port.handle_request(request)
-
-    def close(self) -> None:
-        """Close this process's connections to the port."""
-        if port := self._ports.get(os.getpid()):
-            port.close()
 
 
 class _Services:

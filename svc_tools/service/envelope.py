@@ -15,9 +15,9 @@ from svc_tools.service.problems import (
     REQUEST_ID,
     Problem,
     envelope_body,
+    given_text,
     json_bytes,
     sendable,
-    shown,
 )
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _validation_item(item: Mapping[str, object]) -> dict[str, object]:
     where = cast("tuple[object, ...]", item["loc"])
     described: dict[str, object] = {
         # an unknown field has the caller's own name
-        "loc": [shown(step) if isinstance(step, str) else step for step in where],
+        "loc": [given_text(step) if isinstance(step, str) else step for step in where],
         "msg": _OBJECT_EXPECTED if item["type"] == _NO_OBJECT else item["msg"],
         "type": item["type"],
     }

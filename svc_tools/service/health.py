@@ -21,7 +21,7 @@ CHECK_SECONDS = 1.0
 _PATIENCE_SECONDS = 3.0
 
 
-class Health:
+class HealthCheck:
     """Checks the parts, cheaply: requests for it need no key.
 
     Args:

@@ -50,7 +50,7 @@ _SIGNED = re.compile(r"([+-])(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class RequestRate:
     """How many requests a minute, and how many of them may come at once."""
 
     per_minute: int
@@ -58,23 +58,23 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class KeyPlan:
     """One row of the table in this module's docstring; `None` is no limit."""
 
     name: str
-    rate: Rate | None
+    rate: RequestRate | None
     monthly_quota: int | None
     features: frozenset[str]
 
 
-_FREE = Plan("free", Rate(per_minute=60, burst=20), 1_000, frozenset())
-_UNLIMITED = Plan("unlimited", None, None, frozenset(FEATURES))
+_FREE = KeyPlan("free", RequestRate(per_minute=60, burst=20), 1_000, frozenset())
+_UNLIMITED = KeyPlan("unlimited", None, None, frozenset(FEATURES))
 """The plan of whoever runs the service on this machine."""
 PLANS = {
     plan.name: plan
     for plan in (
         _FREE,
-        Plan("standard", Rate(per_minute=600, burst=100), 100_000, frozenset(FEATURES)),
+        KeyPlan("standard", RequestRate(per_minute=600, burst=100), 100_000, frozenset(FEATURES)),
         _UNLIMITED,
     )
 }
@@ -114,7 +114,7 @@ class Overrides:
                 raise StartError(f"The {what} is {value}; expected {least} to {most}")
         if self.burst == NO_LIMIT:
             raise StartError("The burst cannot be lifted alone; lift the rate per minute instead")
-        if self.burst is not None and terms_of(plan, self).rate is None:
+        if self.burst is not None and key_terms(plan, self).rate is None:
             raise StartError("A burst needs a rate limit; give the rate per minute too")
         for name in signed_features(self.features):
             if name not in FEATURES:
@@ -124,11 +124,11 @@ class Overrides:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class KeyTerms:
     """What one key may do: its plan with its overrides; `None` is no limit."""
 
     plan: str
-    rate: Rate | None
+    rate: RequestRate | None
     monthly_quota: int | None
     features: frozenset[str]
 
@@ -150,7 +150,7 @@ def _feature_text(signed: Mapping[str, bool]) -> str | None:
     return ",".join(f"{'+' if there else '-'}{name}" for name, there in signed.items()) or None
 
 
-def terms_of(plan: str, overrides: Overrides) -> Terms:
+def key_terms(plan: str, overrides: Overrides) -> KeyTerms:
     """A plan with what is set for one key.
 
     A plan that this release does not know (a database of another release) counts as the smallest:
@@ -159,7 +159,7 @@ def terms_of(plan: str, overrides: Overrides) -> Terms:
     base = PLANS.get(plan, _FREE)
     signed = signed_features(overrides.features)
     added = {name for name, there in signed.items() if there}
-    return Terms(
+    return KeyTerms(
         plan=plan,
         rate=_rate(base.rate, overrides),
         monthly_quota=_limit(overrides.monthly_quota, base.monthly_quota),
@@ -167,7 +167,7 @@ def terms_of(plan: str, overrides: Overrides) -> Terms:
     )
 
 
-def _rate(base: Rate | None, overrides: Overrides) -> Rate | None:
+def _rate(base: RequestRate | None, overrides: Overrides) -> RequestRate | None:
     per_minute = _limit(overrides.rate_per_minute, base.per_minute if base else None)
     if per_minute is None:
         return None
@@ -177,7 +177,7 @@ def _rate(base: Rate | None, overrides: Overrides) -> Rate | None:
         burst = base.burst
     else:
         burst = min(max(1, per_minute // _BURSTS_PER_MINUTE), _MOST_BURST)
-    return Rate(per_minute=per_minute, burst=burst)
+    return RequestRate(per_minute=per_minute, burst=burst)
 
 
 def _limit(override: int | None, base: int | None) -> int | None:
@@ -237,7 +237,7 @@ class Grant:
 
     account: str
     key_id: str | None
-    terms: Terms
+    terms: KeyTerms
     past_due: bool
     free: bool
 
@@ -283,7 +283,7 @@ class KeyRing:
         self._refused: dict[str, Known] = {}
         self._change = threading.Lock()
         if run_key is not None:
-            terms = terms_of(_UNLIMITED.name, Overrides())
+            terms = key_terms(_UNLIMITED.name, Overrides())
             grant = Grant(LOCAL_ACCOUNT, None, terms, past_due=False, free=True)
             self._known[hash_key(run_key)] = Known(grant, inf)
 
@@ -358,9 +358,9 @@ class KeyRow:
     past_due: bool
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> KeyTerms:
         """What the key may do."""
-        return terms_of(self.plan, self.overrides)
+        return key_terms(self.plan, self.overrides)
 
     def status(self, now: str) -> str:
         """`revoked`, `expired`, `past_due` or `active` at a time (UTC, ISO 8601)."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from svc_tools.service.params import STATES, Given, described, iso_day
+from svc_tools.service.params import STATES, Omittable, date_text, field_schemas
 
 NEXUS_TYPES = ("economic", "marketplace", "physical")
 _EITHER_CASE = "|".join("".join(f"[{one}{one.lower()}]" for one in code) for code in STATES)
@@ -27,8 +27,8 @@ _NexusType = Annotated[NexusType, Field(description=f"one of {', '.join(NEXUS_TY
 class NexusParams(BaseModel):
     """The state and the type of nexus records, from a path, a query string or a body."""
 
-    state: _State | Given = None
-    nexus_type: _NexusType | Given = None
+    state: _State | Omittable = None
+    nexus_type: _NexusType | Omittable = None
 
 
 class NexusInput(BaseModel):
@@ -43,9 +43,11 @@ class NexusInput(BaseModel):
     )
 
     # the code and the type are checked later: a wrong one is 400, and a wrong shape 422 (SPEC 7.3)
-    state: Annotated[str, WithJsonSchema(described(NexusParams)["state"])]
-    nexus_type: Annotated[str, WithJsonSchema(described(NexusParams)["nexus_type"])] = "physical"
-    registered_at: Annotated[date | None, BeforeValidator(iso_day)] = None
+    state: Annotated[str, WithJsonSchema(field_schemas(NexusParams)["state"])]
+    nexus_type: Annotated[str, WithJsonSchema(field_schemas(NexusParams)["nexus_type"])] = (
+        "physical"
+    )
+    registered_at: Annotated[date | None, BeforeValidator(date_text)] = None
     address: Annotated[str | None, Field(max_length=500, pattern=r"^[^\x00]*$")] = None
     notes: Annotated[str | None, Field(max_length=4000, pattern=r"^[^\x00]*$")] = None
 

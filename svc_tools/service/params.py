@@ -58,7 +58,7 @@ def _number(value: str) -> str:
     return value
 
 
-def iso_day(value: object) -> object:
+def date_text(value: object) -> object:
     """The value, if it can be a date.
 
     Raises:
@@ -87,10 +87,10 @@ _StateCode = Annotated[
 ]
 _Day = Annotated[
     date,
-    BeforeValidator(iso_day),
+    BeforeValidator(date_text),
     Field(description="a date as YYYY-MM-DD, such as 2026-07-01"),
 ]
-Given = SkipJsonSchema[None]
+Omittable = SkipJsonSchema[None]
 """Added to the type of an optional parameter: `None` in Python, left out on the wire."""
 
 
@@ -114,14 +114,14 @@ class LookupParams(BaseModel):
     state: _StateCode
     address: (
         Annotated[_Text, _named("an address in one line (street, city, state ZIP)", 10, 200)]
-        | Given
+        | Omittable
     ) = None
     street: (
         Annotated[_Text, _named("the street line of an address, together with city", 1, 200)]
-        | Given
+        | Omittable
     ) = None
     city: (
-        Annotated[_Text, _named("the city of an address, together with street", 1, 64)] | Given
+        Annotated[_Text, _named("the city of an address, together with street", 1, 64)] | Omittable
     ) = None
     zip: (
         Annotated[
@@ -132,12 +132,12 @@ class LookupParams(BaseModel):
                 examples=["78701"],
             ),
         ]
-        | Given
+        | Omittable
     ) = None
-    location: Annotated[_Text, _named("the name of a place", 1, 64)] | Given = None
-    lat: Annotated[_Number, _degrees("latitude", 90)] | Given = None
-    lng: Annotated[_Number, _degrees("longitude", 180)] | Given = None
-    as_of: _Day | Given = None
+    location: Annotated[_Text, _named("the name of a place", 1, 64)] | Omittable = None
+    lat: Annotated[_Number, _degrees("latitude", 90)] | Omittable = None
+    lng: Annotated[_Number, _degrees("longitude", 180)] | Omittable = None
+    as_of: _Day | Omittable = None
     period: (
         Annotated[
             str,
@@ -147,7 +147,7 @@ class LookupParams(BaseModel):
             ),
             AfterValidator(_quarter),
         ]
-        | Given
+        | Omittable
     ) = None
     mode: Annotated[
         Literal["simple", "full"], Field(description="simple (the default) or full")
@@ -170,7 +170,7 @@ class LookupParams(BaseModel):
         for first, second, optional in _PAIRS:
             if (first in named) != (second in named) and named <= {first, second, *optional}:
                 there, absent = (first, second) if first in named else (second, first)
-                expected = described(cls)[absent]["description"]
+                expected = field_schemas(cls)[absent]["description"]
                 raise Problem(
                     400,
                     "MISSING_INPUT",
@@ -216,7 +216,7 @@ _PAIRS = (("street", "city", {"zip"}), ("lat", "lng", set[str]()))
 
 
 @cache
-def described(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
+def field_schemas(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
     """The JSON Schema of each field of a model by name."""
     fields: dict[str, dict[str, Any]] = model.model_json_schema()["properties"]
     for schema in fields.values():
@@ -234,7 +234,7 @@ def documented(model: type[BaseModel], *, path: bool) -> list[dict[str, object]]
         path: whether the state is part of the path.
     """
     found = []
-    for name, schema in described(model).items():
+    for name, schema in field_schemas(model).items():
         in_path = path and name == "state"
         found.append(
             {
@@ -251,7 +251,7 @@ def documented(model: type[BaseModel], *, path: bool) -> list[dict[str, object]]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def checked(model: type[_Model], given: Mapping[str, str]) -> _Model:
+def parsed(model: type[_Model], given: Mapping[str, str]) -> _Model:
     """Parameters by name as their model.
 
     Raises:
@@ -264,7 +264,7 @@ def checked(model: type[_Model], given: Mapping[str, str]) -> _Model:
     name = str(first["loc"][0])
     exchanged = name == "lat" and _NUMBER.fullmatch(given[name]) and abs(float(given[name])) <= 180  # noqa: PLR2004 - degrees
     hint = "; are lat and lng exchanged?" if exchanged else ""
-    raise invalid(name, given[name], f"{described(model)[name]['description']}{hint}")
+    raise invalid(name, given[name], f"{field_schemas(model)[name]['description']}{hint}")
 
 
 class Lookup(NamedTuple):
@@ -275,13 +275,13 @@ class Lookup(NamedTuple):
 
 
 def read_lookup(state: str, given: Mapping[str, str]) -> Lookup:
-    """The lookup of a request: see `checked` for errors.
+    """The lookup of a request: see `parsed` for errors.
 
     Args:
         state: the last segment of the path, decoded.
         given: the parameters of its query string, by `read_params`.
     """
-    params = checked(LookupParams, {**given, "state": state})
+    params = parsed(LookupParams, {**given, "state": state})
     fields = {**vars(params), "as_of": params.day()}
     return Lookup(full=fields.pop("mode") == "full", query=Query(**fields))
 

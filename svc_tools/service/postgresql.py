@@ -11,7 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.pg8000 import PGDialect_pg8000
 
-from svc_tools.extras import missing
+from svc_tools.base.extras import missing
 from svc_tools.service.errors import StoreError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _OPTIONS = ("host", "port", "sslmode", "sslrootcert")
 _SSL_MODES = ("disable", "prefer", "require", "verify-full")
 
 
-class Dialect(PGDialect_pg8000):
+class _Dialect(PGDialect_pg8000):
     """SQLAlchemy's dialect, for a driver (1.31) that lets errors of its socket through."""
 
     supports_statement_cache = True
@@ -58,7 +58,7 @@ class Dialect(PGDialect_pg8000):
                 file.close()
 
 
-registry.register("postgresql.svc_tools", __name__, Dialect.__name__)
+registry.register("postgresql.svc_tools", __name__, _Dialect.__name__)
 
 
 def make_engine(address: str, busy_seconds: float) -> tuple[str, sa.Engine]:

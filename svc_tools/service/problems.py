@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from svc_tools.extras import EXTRA_MISSING, MissingExtraError
+from svc_tools.base.extras import EXTRA_MISSING, MissingExtraError
 from svc_tools.service.errors import (
     BookUnavailableError,
     StoreBusyError,
@@ -101,7 +101,7 @@ def envelope_body(
 
 def invalid(name: str, given: str, expected: str) -> Problem:
     """The 400 for an invalid value: the parameter, what was given, what is expected."""
-    repeated = shown(given)
+    repeated = given_text(given)
     return Problem(
         400,
         "INVALID_INPUT",
@@ -151,7 +151,7 @@ def as_problem(error: BaseException) -> Problem:
     return Problem(503, "TEMPORARILY_UNAVAILABLE", message, retry_after=1)
 
 
-def shown(given: str) -> str:
+def given_text(given: str) -> str:
     """A given value as an error message repeats it: cut, and without lone surrogates."""
     return sendable(given if len(given) <= _GIVEN_CUT else f"{given[:_GIVEN_CUT]}…")
 

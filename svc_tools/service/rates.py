@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook import Book
 
 
-def missing(error: NotResolved) -> Problem:
+def no_rate_problem(error: NotResolved) -> Problem:
     """The response where there is no rate."""
     return Problem(404, error.code, error.message, extra=error.detail)
 
@@ -77,5 +77,5 @@ class _BookResponses:
         try:
             found = resolve(self.book, lookup.query, today=day)
         except NotResolved as error:
-            raise missing(error) from error
+            raise no_rate_problem(error) from error
         return json_bytes(found.full() if lookup.full else found.simple())

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 import uvicorn
 from pydantic import SecretStr
 
-from svc_tools.loopback import (
+from svc_tools.base.loopback import (
     UVICORN,
     ListenError,
-    address_of,
+    base_address,
     is_loopback,
     listen,
     make_server,
 )
-from svc_tools.operating_system import is_windows
+from svc_tools.base.operating_system import is_windows
 from svc_tools.service.app import create_app
 from svc_tools.service.books import BookKeeper, keep_book
 from svc_tools.service.database import LOCAL_ACCOUNT, Database
@@ -107,7 +107,7 @@ def serve(
 
         def announce() -> None:
             with_workers = f", {workers} workers" if workers > 1 else ""
-            echo(f"Serving on {address_of(listener)} (rate book {book}{with_workers})")
+            echo(f"Serving on {base_address(listener)} (rate book {book}{with_workers})")
             echo(f"Database: {database.name}")
             if run_key is None:
                 _print_key(KeyStore(database), echo)

@@ -15,9 +15,6 @@ import ipywidgets
 
 from svc_sdk import SvcError
 from svc_tools.config import ConfigurationError, seller_delivery
-from svc_tools.countries import country_in_name
-from svc_tools.csv_files import FileError
-from svc_tools.display import capital, counted, plain
 from svc_tools.lookup.options import (
     ROLES,
     FileOptions,
@@ -26,9 +23,12 @@ from svc_tools.lookup.options import (
     names_in,
     option_rows,
 )
-from svc_tools.lookup.outcomes import Trouble
-from svc_tools.roles import ColumnError, place_role
-from svc_tools.tabular import kind_to_read
+from svc_tools.lookup.troubles import Trouble
+from svc_tools.show.display import capital, counted, plain
+from svc_tools.tables.countries import country_in_name
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.roles import ColumnError, place_role
+from svc_tools.tables.tabular import kind_to_read
 from svc_tools.widgets.parts import (
     DATE_FORMATS,
     TIME_ZONES,
@@ -43,7 +43,7 @@ from svc_tools.widgets.parts import (
     note,
     set_visible,
     table,
-    table_html,
+    titled_table_html,
     trouble_of,
 )
 from svc_tools.widgets.question_menus import NotChosenError, QuestionMenus, help_of
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.enriching import FileView
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.lookup.options import Option
-    from svc_tools.questions import Question
-    from svc_tools.widgets.parts import Values
+    from svc_tools.tables.questions import Question
+    from svc_tools.widgets.parts import FormValues
     from svc_tools.widgets.session import Session
 
 _OF_TAX = ("shipping", "exempt", "invoice")
@@ -69,7 +69,7 @@ _LABELS: Mapping[str, str] = {
     for name, row in option_rows(kind).items()
     if row.panel
 }
-FIELDS: Mapping[str, str] = {name: _LABELS[name] for name in (*ROLES, "amount", *_OF_TAX)}
+_FIELDS: Mapping[str, str] = {name: _LABELS[name] for name in (*ROLES, "amount", *_OF_TAX)}
 """The fields that name a column, by the argument that they stand for."""
 _CHOOSE = ("choose", "")
 _NONE = NO_TAX = ("none", "")
@@ -194,7 +194,7 @@ class FileChoice:
         self.upload.disabled = self.again.disabled = not enabled
         self.path.busy = not enabled
 
-    def _named(self, given: Values) -> None:
+    def _named(self, given: FormValues) -> None:
         """Take the path that was typed."""
         text = given.texts["path"].strip().strip("\"'")
         self.path.errors = {}
@@ -245,7 +245,7 @@ class ColumnsForm:
         self._asked_about: tuple[str, str] | None = None
         self._is_export = self._filling = False
         self.roles = {
-            role: ipywidgets.Dropdown(description=label) for role, label in FIELDS.items()
+            role: ipywidgets.Dropdown(description=label) for role, label in _FIELDS.items()
         }
         self.one_state = ipywidgets.Text(description="State of all rows", placeholder="TX")
         self.one_date = ipywidgets.DatePicker(description="Date of all rows")
@@ -253,7 +253,7 @@ class ColumnsForm:
         self.further = {
             name: _widget_of(name, row)
             for name, row in rows.items()
-            if row.panel and name not in FIELDS
+            if row.panel and name not in _FIELDS
         }
         self.date_format, self.tz = self.further["date_format"], self.further["tz"]
         self.delivery, self.prefix = self.further["delivery"], self.further["prefix"]
@@ -346,7 +346,7 @@ class ColumnsForm:
             self.question.value = note(_question(view)).value if view.unclear else ""
             rows = [[*map(plain, row)] for row in view.rows]
             caption = "The first rows, as they are read" if view.more else "The rows, as read"
-            self.preview.value = table_html(
+            self.preview.value = titled_table_html(
                 [plain(name) or "(no name)" for name in view.columns], rows, caption
             )
         finally:
@@ -388,7 +388,7 @@ class ColumnsForm:
         as_shown = {role for role, value in self._shown.items() if chosen[role] == value}
         if "amount" not in as_shown and not self._is_export:
             if chosen["shipping"] == _SUM:
-                raise NotChosenError("shipping", f"{FIELDS['shipping']}: choose a column or none")
+                raise NotChosenError("shipping", f"{_FIELDS['shipping']}: choose a column or none")
             as_shown = set()  # next to an amount that is named, the file decides nothing
         given: dict[str, Any] = {}
         for role, (kind, name) in chosen.items():
@@ -483,7 +483,7 @@ class ColumnsForm:
         if kind == "choose":
             raise NotChosenError(
                 role,
-                f"{FIELDS[role]}: several columns could be meant; choose one, or the line that"
+                f"{_FIELDS[role]}: several columns could be meant; choose one, or the line that"
                 " says it is not used",
             )
         return kind, name
@@ -604,7 +604,7 @@ def unused_html(sentences: Sequence[str]) -> str:
 
 def _question(view: FileView) -> str:
     choices = [
-        f"{FIELDS[role]}: {', '.join(map(plain, some))}" for role, some in view.unclear.items()
+        f"{_FIELDS[role]}: {', '.join(map(plain, some))}" for role, some in view.unclear.items()
     ]
     asked = {
         **dict.fromkeys(ROLES, "where was it shipped to"),
@@ -630,7 +630,7 @@ _ADVICE = {
     "flags_ambiguous": "write yes and no, or dollars such as 1.00, in the file",
     "says_the_opposite": "choose a column of what is exempt, or turn its yes and no round",
 }
-"""What to do about an error of `svc_tools.roles`, by its code."""
+"""What to do about an error of `svc_tools.tables.roles`, by its code."""
 _NAMED = {
     *("no_usable_rows", "dates_ambiguous", "flags_ambiguous", "says_the_opposite"),
     *("column_between", "column_taken"),
@@ -664,7 +664,7 @@ def file_trouble(error: BaseException, name: str = "") -> Trouble:
         return replace(
             trouble, text=_sentence(text if name and text.startswith(name) else capital(text))
         )
-    text = in_words(str(error), name)
+    text = reason_in_words(str(error), name)
     if isinstance(error, NotChosenError):
         return Trouble("A choice is missing", text, "Then go on.")
     if isinstance(error, FileError) and error.code in _READING_FAULTS:
@@ -682,7 +682,7 @@ def field_of(error: BaseException) -> str | None:
     return role if role in _LABELS else None
 
 
-def in_words(reason: str, name: str = "") -> str:
+def reason_in_words(reason: str, name: str = "") -> str:
     """A reason such as "zip: '787' is too short" as a sentence about the field it names.
 
     Args:

@@ -13,8 +13,13 @@ from urllib.parse import quote
 
 import ipywidgets
 
-from svc_tools.codes import CODES, meaning_of, percent, urgency
-from svc_tools.display import (
+from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
+from svc_tools.frames.lookup.columns import used_notes
+from svc_tools.frames.review.review import state_reason_table
+from svc_tools.frames.review.split import parts_sentence, parts_table
+from svc_tools.lookup import STATUSES
+from svc_tools.show.codes import CODES, meaning_of, percent, urgency
+from svc_tools.show.display import (
     NOTHING,
     RANGE_LABEL,
     capital,
@@ -27,13 +32,8 @@ from svc_tools.display import (
     prose,
     the_service,
 )
-from svc_tools.frames.columns import used_notes
-from svc_tools.frames.files.result import TO_REVIEW, rows_to_review
-from svc_tools.frames.review import state_reason_table
-from svc_tools.frames.split import parts_sentence, parts_table
-from svc_tools.lookup import STATUSES
-from svc_tools.progress import Meter
-from svc_tools.widgets.file_input import in_words, unused_html
+from svc_tools.show.meters import Meter
+from svc_tools.widgets.file_input import reason_in_words, unused_html
 from svc_tools.widgets.parts import (
     MessageArea,
     button,
@@ -43,7 +43,7 @@ from svc_tools.widgets.parts import (
     note,
     set_visible,
     table,
-    table_html,
+    titled_table_html,
 )
 from svc_tools.widgets.transfers import DownloadButton
 
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from svc_tools.display import Head
     from svc_tools.frames.files.rates import Layout
     from svc_tools.frames.files.result import FileRun, ReviewRow
     from svc_tools.lookup.plan import Plan
+    from svc_tools.show.display import Head
     from svc_tools.widgets.session import Background, Session
 
 _MOST_REASONS = 6
@@ -94,19 +94,22 @@ class PlanView:
         if refused:
             rows.append(("Rows that are never looked up", f"{refused:,}"))
         parts = [note(f"Service: {plan.service}").value]
-        parts.append(table_html((prose("What"), number("Number")), rows, "What a run will take"))
+        parts.append(
+            titled_table_html((prose("What"), number("Number")), rows, "What a run will take")
+        )
         if plan.fits_quota is False:
             parts.append(note("The account has not enough lookups left for it.").value)
         if refused:
             alike = plan.refused_alike()
             reasons = [
-                (f"{one.rows:,}", one.status, in_words(one.reason)) for one in alike[:_MOST_REASONS]
+                (f"{one.rows:,}", one.status, reason_in_words(one.reason))
+                for one in alike[:_MOST_REASONS]
             ]
             rest = sum(one.rows for one in alike[_MOST_REASONS:])
             if rest:
                 reasons.append((f"{rest:,}", "", "Other reasons."))
             heads = (number("Rows"), "Status", prose("Reason"))
-            parts.append(table_html(heads, reasons, "Why rows are never looked up"))
+            parts.append(titled_table_html(heads, reasons, "Why rows are never looked up"))
         if not plan.rows:
             parts.append(note("The file has no rows below the names of its columns.").value)
         self.text.value = "".join([*parts, _notes(plan.notes, name, layout)])
@@ -121,7 +124,7 @@ def _notes(notes: Sequence[str], name: str, layout: Layout) -> str:
     inputs = layout.inputs
     unused = () if layout.source is None else layout.source.unused
     shown = {*notes} - {*used_notes(inputs.columns, inputs.scalars, inputs.export), *unused}
-    texts = dict.fromkeys(in_words(one, name) for one in notes if one in shown)
+    texts = dict.fromkeys(reason_in_words(one, name) for one in notes if one in shown)
     return "".join(note(text).value for text in texts) + unused_html(unused)
 
 
@@ -209,7 +212,7 @@ class FileResult:
         texts = (parts_sentence(run.totals.by_use), *run.totals.remarks)
         ready = "".join(f"<p>{escape(text)}</p>" for text in texts)
         rows = [(*cells, capital(str(meaning))) for *cells, meaning in uses.rows]
-        self.split.value = ready + table_html(uses.columns, rows, uses.caption)
+        self.split.value = ready + titled_table_html(uses.columns, rows, uses.caption)
         self.summary.value = _summary(run)
         self.notes.value = _notes(run.notes, run.source.name, layout)
         self.statuses.value = _statuses(run)
@@ -242,7 +245,9 @@ class FileResult:
         total = sum(stakes.values(), Decimal()) if stakes else None
         by_state = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS, in_words=True)
         more = "".join(note(text).value for text in (by_state.more, totals.estimates) if text)
-        self.reasons.value = table_html(by_state.columns, by_state.rows, by_state.caption) + more
+        self.reasons.value = (
+            titled_table_html(by_state.columns, by_state.rows, by_state.caption) + more
+        )
         self._filling = True
         try:
             self.reason.options = [
@@ -319,7 +324,7 @@ class FileResult:
         ]
         which = f"{self._start + 1:,} to {last:,}, the most dollars first"
         caption = f"Rows to review: {which}" if rows else "No such rows"
-        self.review.value = table_html(heads, rows, caption)
+        self.review.value = titled_table_html(heads, rows, caption)
 
     def _url(self, path: Path) -> str | None:
         """Where the page's host serves the file, if it does."""
@@ -364,7 +369,7 @@ def _why(row: ReviewRow) -> str:
         known = CODES.get(row.error)
         reasons.append(known.meaning if known else _cut(row.error))
     reasons += [counted(len(further), "further reason")] if further else []
-    return " ".join(dict.fromkeys(map(in_words, reasons)))
+    return " ".join(dict.fromkeys(map(reason_in_words, reasons)))
 
 
 def _cut(text: str) -> str:
@@ -385,7 +390,7 @@ def _statuses(run: FileRun) -> str:
     ]
     if not rows:
         return ""
-    return table_html(("Status", number("Rows"), prose("Meaning")), rows, "Rows by status")
+    return titled_table_html(("Status", number("Rows"), prose("Meaning")), rows, "Rows by status")
 
 
 def _money(run: FileRun) -> str:
@@ -407,7 +412,7 @@ def _money(run: FileRun) -> str:
     left = totals.rows - totals.taxed - untaxed
     if left:
         rows.append(("Rows without a tax, because they have no whole rate", f"{left:,}"))
-    return table_html((prose("What"), number("Sum")), rows, "Tax")
+    return titled_table_html((prose("What"), number("Sum")), rows, "Tax")
 
 
 class FileProgress(Meter):

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import ipywidgets
 
+from svc_tools.base.operating_system import typed
 from svc_tools.config import EmbeddedSvc
-from svc_tools.display import capital, counted
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
@@ -34,17 +34,18 @@ from svc_tools.lookup.options import (
     flag_of,
     option_rows,
 )
-from svc_tools.lookup.outcomes import STOPPED, Trouble
+from svc_tools.lookup.outcomes import STOPPED
 from svc_tools.lookup.plan import MANY_LOOKUPS
-from svc_tools.operating_system import typed
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.lookup.troubles import Trouble
+from svc_tools.show.display import capital, counted
+from svc_tools.tables.roles import ColumnAmbiguous
 from svc_tools.widgets.file_input import (
     NO_TAX,
     ColumnsForm,
     FileChoice,
     field_of,
     file_trouble,
-    in_words,
+    reason_in_words,
 )
 from svc_tools.widgets.file_result import FileProgress, FileResult, PlanView
 from svc_tools.widgets.parts import (
@@ -70,12 +71,12 @@ if TYPE_CHECKING:
     from svc_tools.frames.files.result import FileRun
     from svc_tools.lookup.options import WrittenAs
     from svc_tools.lookup.plan import Plan
-    from svc_tools.widgets.session import Job, Session
+    from svc_tools.widgets.session import PanelJob, Session
 
 _RATES, _TAX = "Add rates", "Add rates and tax"
 _OTHER_SERVICE = "Another service is used now, and the file is to be read again for it."
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class FileTab:
@@ -99,7 +100,7 @@ class FileTab:
         self._planned_for: Svc | None = None
         self._surveyed: _Work | None = None
         self._asked: _Work | None = None  # while what it left open is to be answered
-        self._work: Job | None = None
+        self._work: PanelJob | None = None
         self._is_running = False
         self._stop: threading.Event | None = None
         help_of_target = (
@@ -139,7 +140,7 @@ class FileTab:
         self.choice.offer(view)
         self._suggest(view.path)
         set_visible(self._mapping, visible=True)
-        notes = (in_words(text, view.path.name) for text in view.notes)
+        notes = (reason_in_words(text, view.path.name) for text in view.notes)
         sheets = "Choose another sheet under “How the file is read”." if view.sheets[1:] else ""
         what = "" if view.export is None else f": {view.export.name}"
         asked = f"{open_questions(view.questions)} Choose above." if view.questions else ""
@@ -333,8 +334,8 @@ class FileTab:
     def _start(
         self,
         words: str,
-        work: Callable[[], T],
-        done: Callable[[T], object],
+        work: Callable[[], _T],
+        done: Callable[[_T], object],
         stop: threading.Event | None = None,
         *,
         waits: bool = False,
@@ -353,7 +354,7 @@ class FileTab:
         self._enable(idle=False)
         self.progress.show(words)
 
-        def finished(result: T) -> None:
+        def finished(result: _T) -> None:
             self._idle()
             done(result)
 

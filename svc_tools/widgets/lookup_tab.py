@@ -17,22 +17,24 @@ import numpy as np
 import traitlets
 
 from svc_sdk import SvcError
-from svc_tools.codes import all_warnings
-from svc_tools.display import capital, card, exact_dollars, rate_headline, the_service
-from svc_tools.frames.money import one_amount
-from svc_tools.frames.taxes.rounding import ROOM, rounded_tax
-from svc_tools.lookup.outcomes import Trouble, failed, of_response
+from svc_tools.frames.values.money import one_amount
+from svc_tools.frames.values.rounding import ROOM, rounded_tax
+from svc_tools.lookup.outcomes import failed, of_response
 from svc_tools.lookup.reviewing import reasons_on, remarks, status_word
-from svc_tools.places import STATES, Cells, Place, Question, Refusal, question, state_and_zip
+from svc_tools.lookup.troubles import Trouble
 from svc_tools.service_address import address_checked
+from svc_tools.show.codes import all_warnings
+from svc_tools.show.display import capital, card, exact_dollars, rate_headline, the_service
+from svc_tools.tables.places import Cells, Place, PlaceQuery, Refusal, place_query
+from svc_tools.tables.states import STATES, state_and_zip
 from svc_tools.widgets.parts import (
     HERE,
     NO_SERVICE,
     CodeView,
     Entry,
     Form,
+    FormValues,
     MessageArea,
-    Values,
     as_code,
     set_visible,
     trouble_of,
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
     from svc_sdk import Svc, TaxResponse
     from svc_tools.lookup import Outcome
-    from svc_tools.widgets.session import Job, Session
+    from svc_tools.widgets.session import PanelJob, Session
 
 _ANY, _ADDRESS, _POINT = "any", "address", "coordinates"
 _NEEDED = {
@@ -69,7 +71,7 @@ class LookupTab:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.job: Job | None = None
+        self.job: PanelJob | None = None
         self.form = Form(
             ENTRIES,
             submit="Look up",
@@ -94,7 +96,7 @@ class LookupTab:
         self.view.add_class("svc-lookup")
         self._hide()
 
-    def _look_up(self, values: Values) -> None:
+    def _look_up(self, values: FormValues) -> None:
         query = query_of(values.texts)
         self._hide()  # an old rate must not be shown with a new query
         self.message.clear()
@@ -372,7 +374,7 @@ def query_of(values: Mapping[str, str]) -> LookupQuery | dict[str, str]:
         errors["amount"] = _sentence(str(error).removeprefix("amount: "))
     if errors:
         return errors
-    found = question(_cells(mode, values, day), dated=day is not None)
+    found = place_query(_cells(mode, values, day), dated=day is not None)
     if isinstance(found, Refusal):
         return _refused(found.reason, mode)
     if mode == _ADDRESS and found.place.mode != _ADDRESS:  # it would be another query
@@ -409,7 +411,7 @@ def _cells(mode: str, values: Mapping[str, str], day: date | None) -> Cells:
     return Cells(state=state, address=line, as_of=day)
 
 
-def _note(found: Question) -> str:
+def _note(found: PlaceQuery) -> str:
     """Where the state is from, as a sentence; empty where it was given."""
     state, named = found.place.state, "place name" if found.place.mode == "place" else "address"
     if found.state_from_zip or (found.state_from_address and found.place.mode == "zip"):

@@ -12,14 +12,14 @@ from IPython.core.error import UsageError
 
 from svc_sdk import AuthError, SvcError, TransportError
 from svc_tools.config import configured, connect, running_embedded
-from svc_tools.places import state_code
 from svc_tools.service_address import address_checked
+from svc_tools.tables.states import state_code
 from svc_tools.widgets.lookup_tab import query_of
 from svc_tools.widgets.parts import trouble_of
 
 if TYPE_CHECKING:
     from svc_sdk import Svc, TaxResponse
-    from svc_tools.places import Place
+    from svc_tools.tables.places import Place
 
 _USAGE = (
     "Expected a state, a place and, unless it is today, a date: %svc TX 78701,"

@@ -17,12 +17,12 @@ import ipywidgets as w
 
 from svc_sdk import SvcError
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted, number, prose
 from svc_tools.nexus.notices import ALL_TYPES_NOTE, BEFORE_REMOVING
 from svc_tools.nexus.receipt import EDIT_KINDS
-from svc_tools.places import STATES
+from svc_tools.show.display import NOTHING, counted, number, prose
+from svc_tools.tables.states import STATES
 from svc_tools.widgets.nexus_section import (
-    MOST_ROWS,
+    SHOWN_ROWS,
     Section,
     box_html,
     more_html,
@@ -39,7 +39,7 @@ from svc_tools.widgets.parts import (
     line,
     note,
     set_visible,
-    table_html,
+    titled_table_html,
 )
 from svc_tools.widgets.transfers import DownloadButton
 
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_sdk import Svc
-    from svc_tools.display import Head
     from svc_tools.nexus import Plan, PlannedRequest, Receipt, ReceiptItem, Register
+    from svc_tools.show.display import Head
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class ConfirmBox:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PreviewedChange:
     """A change that was previewed and can be confirmed."""
 
     client: Svc
@@ -168,7 +168,7 @@ class ChangeSection(Section):
         kind: Literal["primary", "danger"] = "danger",
     ) -> None:
         super().__init__(session, cleanup, title)
-        self._change: Change | None = None
+        self._change: PreviewedChange | None = None
         self._version = 0
         self._stop = threading.Event()
         self.preview_button = preview
@@ -198,7 +198,7 @@ class ChangeSection(Section):
         if had and why:
             self.message.show_note(why)
 
-    def run_preview(self, work: Callable[[Svc], T], show: Callable[[Svc, T], object]) -> None:
+    def run_preview(self, work: Callable[[Svc], _T], show: Callable[[Svc, _T], object]) -> None:
         """Read in the background, then `show` it, unless something has changed meanwhile."""
         client = self.connected_client()
         if client is None or self.busy:
@@ -206,7 +206,7 @@ class ChangeSection(Section):
         self.drop()
         version = self._version
 
-        def done(found: T) -> None:
+        def done(found: _T) -> None:
             if version == self._version:
                 show(client, found)
             else:
@@ -214,7 +214,7 @@ class ChangeSection(Section):
 
         self.run("Reading the service's records…", lambda: work(client), done)
 
-    def offer(self, change: Change, confirmation: Confirmation, label: str) -> None:
+    def offer(self, change: PreviewedChange, confirmation: Confirmation, label: str) -> None:
         """Request the confirmation of a change."""
         self._change = change
         self.confirm.request(confirmation, label)
@@ -325,7 +325,7 @@ class ApplySection(ChangeSection):
             )
 
         message = "Removing… Each request is written to the receipt before it is sent."
-        change = Change(client, send, message, len(dry.items))
+        change = PreviewedChange(client, send, message, len(dry.items))
         # a state once for each record that is expected to go
         states = [
             item.state
@@ -372,7 +372,9 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
     if removed:
         parts.append(records_html(removed, "What will be removed"))
     if left_out:
-        parts.append(table_html(("State", "Type", prose("Why")), left_out, "Ticked, but not sent"))
+        parts.append(
+            titled_table_html(("State", "Type", prose("Why")), left_out, "Ticked, but not sent")
+        )
     return "".join([*parts, _undo_html(dry)])
 
 
@@ -394,7 +396,7 @@ def requests_html(requests: Sequence[PlannedRequest]) -> str:
         if with_count:
             row.append(NOTHING if one.expected is None else one.expected)
         rows.append([*row, one.purpose])
-    return table_html(heads, rows, "The requests, as they are sent")
+    return titled_table_html(heads, rows, "The requests, as they are sent")
 
 
 def _undo_html(dry: Receipt) -> str:
@@ -469,7 +471,7 @@ class WholeStateSection(ChangeSection):
 
         prompt = f"Type {state}, the state, to remove all of its records."
         self.offer(
-            Change(client, send, f"Removing the records of {state}…", 0),
+            PreviewedChange(client, send, f"Removing the records of {state}…", 0),
             Confirmation(state, prompt),
             f"Remove every record of {state}",
         )
@@ -579,7 +581,7 @@ class ReceiptSection(ChangeSection):
             )
 
         self.offer(
-            Change(client, send, "Putting the records back…", len(receipt.restorable)),
+            PreviewedChange(client, send, "Putting the records back…", len(receipt.restorable)),
             confirmation_of(planned, act),
             act.format(counted(len(planned), "record")).capitalize(),
         )
@@ -610,7 +612,7 @@ def _receipt_html(receipt: Receipt) -> str:
 
 
 def _items_html(receipt: Receipt, caption: str) -> str:
-    rows: list[tuple[str, ...]] = [_row(item) for item in receipt.items[:MOST_ROWS]]
+    rows: list[tuple[str, ...]] = [_row(item) for item in receipt.items[:SHOWN_ROWS]]
     heads: tuple[Head, ...] = (
         "State",
         "Type",
@@ -623,7 +625,7 @@ def _items_html(receipt: Receipt, caption: str) -> str:
     if receipt.dry_run:  # nothing was deleted, and nothing has a reference
         heads = (*heads[:3], prose("What would happen"))
         rows = [(*row[:3], row[5]) for row in rows]
-    return table_html(heads, rows, caption) + more_html(len(receipt.items), ", in the file")
+    return titled_table_html(heads, rows, caption) + more_html(len(receipt.items), ", in the file")
 
 
 def _row(item: ReceiptItem) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ import ipywidgets as w
 import pandas as pd
 
 from svc_tools import config, nexus
-from svc_tools.display import counted, the_service
+from svc_tools.show.display import counted, the_service
 from svc_tools.widgets.nexus_section import (
-    MOST_ROWS,
+    SHOWN_ROWS,
     Section,
     box_html,
     stored_plan,
@@ -183,7 +183,7 @@ class HistorySection(Section):
 
     def _listed(self, receipts: pd.DataFrame) -> None:
         self.code.show("from svc_tools import nexus\n\n" + as_code("nexus.receipts"))
-        rows = receipts.head(MOST_ROWS).to_dict("records")
+        rows = receipts.head(SHOWN_ROWS).to_dict("records")
         self.chosen.options = [(_label(row), str(row["path"])) for row in rows]
         if rows and self.chosen.index is None:
             self.chosen.index = 0  # as the page shows it

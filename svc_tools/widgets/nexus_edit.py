@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, prose
 from svc_tools.nexus.register import DETAILS, NEXUS_TYPES
 from svc_tools.nexus.service import compared
-from svc_tools.places import STATES
+from svc_tools.show.display import NOTHING, prose
+from svc_tools.tables.states import STATES
 from svc_tools.widgets.nexus_changes import (
-    Change,
     ChangeSection,
+    PreviewedChange,
     confirmation_of,
     paragraphs,
     requests_html,
@@ -31,7 +31,7 @@ from svc_tools.widgets.parts import (
     line,
     note,
     set_visible,
-    table_html,
+    titled_table_html,
 )
 
 if TYPE_CHECKING:
@@ -210,7 +210,9 @@ class EditSection(ChangeSection):
 
         message = f"{act.format('the record')}…".capitalize()
         self.offer(
-            Change(client, send, message, len(dry.items)), confirmation_of([state], act), label
+            PreviewedChange(client, send, message, len(dry.items)),
+            confirmation_of([state], act),
+            label,
         )
 
     def _sent(self, client: Svc, receipt: Receipt, listed: nexus.Register | None) -> None:
@@ -254,12 +256,16 @@ def _differences_html(record: Registration | None, values: dict[str, Any]) -> st
         for name, words in names.items()
         if str(values[name]) != former[name].strip()
     ]
-    return table_html(("Field", prose("Now"), prose("Then")), rows, "What changes") if rows else ""
+    return (
+        titled_table_html(("Field", prose("Now"), prose("Then")), rows, "What changes")
+        if rows
+        else ""
+    )
 
 
 def _planned_html(dry: Receipt) -> str:
     left_out = [(item.named, item.message) for item in dry.items if item.status != "planned"]
-    table = table_html(("Record", prose("Why")), left_out, "Not sent") if left_out else ""
+    table = titled_table_html(("Record", prose("Why")), left_out, "Not sent") if left_out else ""
     undo = f"<p><strong>{escape(dry.restore_note)}</strong></p>{paragraphs(dry.notes)}"
     requests = requests_html(dry.requests) if dry.requests else ""
     return requests + table + box_html(undo, trouble=not dry.can_restore)

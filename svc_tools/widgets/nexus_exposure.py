@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted, render
 from svc_tools.lookup.options import SALES, ExposureOptions, option_rows
 from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.nexus.standings import exposure_summary, percent_used
-from svc_tools.roles import ColumnAmbiguous, ColumnError, DatesAmbiguous
+from svc_tools.show.display import NOTHING, counted, from_template
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnError, DatesAmbiguous
 from svc_tools.widgets.nexus_section import Section, box_html
 from svc_tools.widgets.parts import (
     DATE_FORMATS,
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_tools.nexus import Thresholds
-    from svc_tools.nexus.standings import StateRow
-    from svc_tools.questions import Question
+    from svc_tools.nexus.standings import StandingRow
+    from svc_tools.tables.questions import Question
     from svc_tools.widgets.nexus_section import Cleanup
     from svc_tools.widgets.session import Session
 
 _ROWS = option_rows(ExposureOptions)
 _FIRST = ("state", "date", "amount", "channel", "retail", "taxable", "order")
-COLUMNS = {
+_COLUMNS = {
     name: _ROWS[name].panel
     for name in dict.fromkeys((*_FIRST, *_ROWS))
     if _ROWS[name].panel and _ROWS[name].group == SALES
@@ -138,7 +138,7 @@ class ExposureSection(Section):
         )
         self.columns = {
             role: w.Dropdown(options=[(_BY_NAME, None), *_UNUSED.get(role, [])], description=words)
-            for role, words in COLUMNS.items()
+            for role, words in _COLUMNS.items()
         }
         self._mapping = w.VBox([field(one) for one in self.columns.values()])
         self.questions = QuestionMenus(lambda: None)
@@ -327,7 +327,7 @@ def _days(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _names(path: Path) -> list[str]:
-    from svc_tools.tabular import open_table  # noqa: PLC0415 - loads pyarrow
+    from svc_tools.tables.tabular import open_table  # noqa: PLC0415 - loads pyarrow
 
     rows = open_table(path)
     try:
@@ -340,10 +340,10 @@ def exposure_html(exposure: pd.DataFrame) -> str:
     """The states that matter in the frame's own order; the others in a line, to be opened."""
     summary = exposure_summary(exposure)
     folded = {text: [*map(_shown, rows)] for text, rows in summary.folded.items()}
-    return render("exposure.html", loud=[*map(_shown, summary.shown)], folded=folded)
+    return from_template("exposure.html", loud=[*map(_shown, summary.shown)], folded=folded)
 
 
-def _shown(row: StateRow) -> dict[str, object]:
+def _shown(row: StandingRow) -> dict[str, object]:
     """A state as the template shows it."""
     percent = percent_used(row)
     return {

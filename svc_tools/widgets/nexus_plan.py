@@ -12,9 +12,9 @@ import ipywidgets as w
 
 from svc_sdk import SvcError
 from svc_tools import config, nexus
-from svc_tools.display import counted
 from svc_tools.nexus.journal import JournalError
 from svc_tools.nexus.plan import figures_and_source
+from svc_tools.show.display import counted
 from svc_tools.widgets.nexus_section import Section, box_html, store_plan, stored_plan
 from svc_tools.widgets.parts import (
     CodeView,

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, prose
 from svc_tools.nexus.journal import private_folder
-from svc_tools.widgets.parts import MessageArea, button, heading, line, set_visible, table_html
+from svc_tools.show.display import NOTHING, prose
+from svc_tools.widgets.parts import (
+    MessageArea,
+    button,
+    heading,
+    line,
+    set_visible,
+    titled_table_html,
+)
 from svc_tools.widgets.transfers import UploadButton
 
 if TYPE_CHECKING:
@@ -31,10 +38,10 @@ if TYPE_CHECKING:
         Thresholds,
     )
     from svc_tools.widgets.parts import Form
-    from svc_tools.widgets.session import Job, Session
+    from svc_tools.widgets.session import PanelJob, Session
 
-Change = Literal["register", "exposure", "plan", "ticks", "receipt", "account"]
-T = TypeVar("T")
+Changed = Literal["register", "exposure", "plan", "ticks", "receipt", "account"]
+_T = TypeVar("_T")
 
 
 class Cleanup:
@@ -65,7 +72,7 @@ class Cleanup:
         self.plan: Plan | None = None
         self.abilities: Abilities | None = None
         self.receipt: Receipt | None = None
-        self._listeners: list[Callable[[Change], object]] = []
+        self._listeners: list[Callable[[Changed], object]] = []
 
     @property
     def register(self) -> Register | None:
@@ -74,11 +81,11 @@ class Cleanup:
             return self.mine
         return self.listed if self.listed is not None else self.mine
 
-    def on_change(self, listener: Callable[[Change], object]) -> None:
+    def on_change(self, listener: Callable[[Changed], object]) -> None:
         """Call a function after each change, with what changed."""
         self._listeners.append(listener)
 
-    def changed(self, what: Change) -> None:
+    def changed(self, what: Changed) -> None:
         """Call the listeners."""
         for listener in self._listeners:
             listener(what)
@@ -110,7 +117,7 @@ class Section:
         self.status = line(self.message, self.cancel_button)
         self.status.add_class("svc-status")
         self._title = title
-        self._job: Job | None = None
+        self._job: PanelJob | None = None
         self._vital = False
         self._rested: Callable[[], object] = lambda: None
         self.view = w.VBox()
@@ -162,8 +169,8 @@ class Section:
     def run(
         self,
         message: str,
-        work: Callable[[], T],
-        done: Callable[[T], object],
+        work: Callable[[], _T],
+        done: Callable[[_T], object],
         *,
         forms: Sequence[Form] = (),
         always: Callable[[], object] | None = None,
@@ -193,7 +200,7 @@ class Section:
             if always is not None:
                 always()
 
-        def succeeded(result: T) -> None:
+        def succeeded(result: _T) -> None:
             rested()
             self.message.clear()
             done(result)
@@ -230,18 +237,18 @@ def records_html(records: Iterable[Registration | PlanRow], caption: str) -> str
         )
         for one in records
     ]
-    return table_html(
+    return titled_table_html(
         ("State", "Type", "Registered", prose("Address"), prose("Notes")), rows, caption
     )
 
 
-MOST_ROWS = 200
+SHOWN_ROWS = 200
 """Rows of a table that are sent to the page; `more_html` counts the rest."""
 
 
 def more_html(total: int, where: str = "") -> str:
-    """How many of `total` rows are beyond `MOST_ROWS`."""
-    left = total - MOST_ROWS
+    """How many of `total` rows are beyond `SHOWN_ROWS`."""
+    left = total - SHOWN_ROWS
     return f'<p class="svc-note">and {left:,} more{where}</p>' if left > 0 else ""
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 
 from svc_tools import nexus
-from svc_tools.display import NOTHING, counted, prose
+from svc_tools.show.display import NOTHING, counted, prose
 from svc_tools.widgets.nexus_changes import ApplySection, ReceiptSection, WholeStateSection
 from svc_tools.widgets.nexus_earlier import HistorySection, LeftOverSection
 from svc_tools.widgets.nexus_edit import EditSection
 from svc_tools.widgets.nexus_exposure import ExposureSection
 from svc_tools.widgets.nexus_plan import PlanSection
 from svc_tools.widgets.nexus_section import (
-    MOST_ROWS,
+    SHOWN_ROWS,
     Cleanup,
     Section,
     more_html,
@@ -37,12 +37,12 @@ from svc_tools.widgets.parts import (
     field,
     note,
     set_visible,
-    table_html,
+    titled_table_html,
 )
 
 if TYPE_CHECKING:
     from svc_tools.nexus import Register
-    from svc_tools.widgets.nexus_section import Change
+    from svc_tools.widgets.nexus_section import Changed
     from svc_tools.widgets.session import Session
 
 _DIFFERENCES = {
@@ -94,7 +94,7 @@ class NexusTab:
         """
         self.left_over.look()
 
-    def _changed(self, what: Change) -> None:
+    def _changed(self, what: Changed) -> None:
         if what == "register":
             self.exposure.register_changed()
             self.edit.show()
@@ -256,7 +256,7 @@ def _records(register: Register, *, mine: bool) -> str:
     )
     if not count or not mine:  # each of the service's has a row with its button
         return f"<p>{summary}</p>"
-    table = records_html(register.records[:MOST_ROWS], "The register") + more_html(count)
+    table = records_html(register.records[:SHOWN_ROWS], "The register") + more_html(count)
     return f'<details class="svc-details"><summary>{summary}</summary>{table}</details>'
 
 
@@ -272,11 +272,11 @@ def _differences(mine: Register, listed: Register) -> str:
             _cell(one["mine"]),
             _cell(one["service"]),
         )
-        for one in found.head(MOST_ROWS).to_dict("records")
+        for one in found.head(SHOWN_ROWS).to_dict("records")
     ]
     title = f"{counted(len(found), 'difference')} between your register and the service's list"
     heads = ("State", "Type", "Difference", prose("Yours"), prose("The service's"))
-    return table_html(heads, rows, title) + more_html(len(found))
+    return titled_table_html(heads, rows, title) + more_html(len(found))
 
 
 def _cell(value: object) -> str:

@@ -11,9 +11,9 @@ import traitlets
 
 from svc_sdk import SvcError
 from svc_tools import config
-from svc_tools.display import capital, the_service
 from svc_tools.lookup.key_check import check_key, field_at_fault
-from svc_tools.lookup.outcomes import explained
+from svc_tools.lookup.troubles import explained
+from svc_tools.show.display import capital, the_service
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.lookup_tab import LookupTab
 from svc_tools.widgets.nexus_tab import NexusTab
@@ -21,8 +21,8 @@ from svc_tools.widgets.parts import (
     HERE,
     Entry,
     Form,
+    FormValues,
     MessageArea,
-    Values,
     button,
     note,
     set_visible,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_sdk import Svc
-    from svc_tools.widgets.session import Job
+    from svc_tools.widgets.session import PanelJob
 
 _CHOOSE_SERVICE = (
     "First choose a service. The embedded service runs on this machine, from its own rate book,"
@@ -157,7 +157,7 @@ class KeyArea:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._choice: Job | None = None
+        self._choice: PanelJob | None = None
         self.message = MessageArea()
         self.note = note(_CHOOSE_SERVICE)
         self.form = Form(
@@ -200,7 +200,7 @@ class KeyArea:
         """Whether the form is shown."""
         return bool(self.body.layout.display != "none")
 
-    def _use(self, values: Values) -> None:
+    def _use(self, values: FormValues) -> None:
         address = values.texts.get("address", "").strip()
         key = values.secrets.get("key")
         errors = {}

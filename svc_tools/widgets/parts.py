@@ -21,16 +21,16 @@ import traitlets
 from pydantic import SecretStr
 
 from svc_sdk import SvcError
-from svc_tools import display
 from svc_tools.config import ConfigurationError
-from svc_tools.dates import FORMATS, ZONES
-from svc_tools.lookup.outcomes import Trouble, explained, one_line
+from svc_tools.lookup.troubles import Trouble, explained, one_line
+from svc_tools.show import display
+from svc_tools.tables.dates import FORMATS, ZONES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import UnionType
 
-    from svc_tools.display import Head
+    from svc_tools.show.display import Head
 
 HERE = Path(__file__).parent
 
@@ -146,11 +146,13 @@ def grid(*fields: ipywidgets.Widget) -> ipywidgets.GridBox:
 def table(
     headers: Sequence[Head], rows: Iterable[Sequence[object]], caption: str
 ) -> ipywidgets.HTML:
-    """`table_html` as a widget; its `value` may be set to another `table_html`."""
-    return _html(table_html(headers, rows, caption), "svc-table-view")
+    """`titled_table_html` as a widget; its `value` may be set to another `titled_table_html`."""
+    return _html(titled_table_html(headers, rows, caption), "svc-table-view")
 
 
-def table_html(headers: Sequence[Head], rows: Iterable[Sequence[object]], caption: str) -> str:
+def titled_table_html(
+    headers: Sequence[Head], rows: Iterable[Sequence[object]], caption: str
+) -> str:
     """A table as HTML: everything escaped, and scrolling inside itself where it is too wide.
 
     Args:
@@ -240,7 +242,7 @@ TIME_ZONES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class FormValues:
     """The submitted values of a form, secrets separate."""
 
     texts: Mapping[str, str]
@@ -274,7 +276,7 @@ class Form(anywidget.AnyWidget):
         entries: Sequence[Entry],
         *,
         submit: str,
-        on_submit: Callable[[Values], object],
+        on_submit: Callable[[FormValues], object],
         cancel: str = "",
         on_cancel: Callable[[], object] | None = None,
         fold: str = "",
@@ -309,7 +311,7 @@ class Form(anywidget.AnyWidget):
                 texts[name] = value
         self.values = texts
         if not self.busy:
-            self._on_submit(Values(texts, secrets))
+            self._on_submit(FormValues(texts, secrets))
 
     def cancel(self) -> None:
         """Cancel what is being processed, as the page does."""

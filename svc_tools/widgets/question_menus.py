@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from svc_tools.display import capital, counted, plain
-from svc_tools.questions import OPEN, in_sentences
+from svc_tools.show.display import capital, counted, plain
+from svc_tools.tables.questions import OPEN, in_sentences
 from svc_tools.widgets.parts import field, heading, set_visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
-    from svc_tools.questions import Question
+    from svc_tools.tables.questions import Question
 
 CHOOSE = ("Choose…", OPEN)
 """The first choice of every menu, which answers nothing."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _PATIENCE = 0.5
 """Seconds that a result waits for a busy event loop (a cell runs) before its thread delivers."""
@@ -181,7 +181,7 @@ def _close(clients: list[Svc]) -> None:
         client.close()
 
 
-class Job:
+class PanelJob:
     """Work that was started.
 
     `cancel()` drops its result and further progress: the page is free at once. The thread itself
@@ -224,22 +224,22 @@ class Background:
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
-        self._jobs: set[Job] = set()
+        self._jobs: set[PanelJob] = set()
         self._waiting: deque[tuple[Callable[[], object], float]] = deque()  # each with its moment
         self._delivering = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._broken: list[BaseException] = []
-        self._current: contextvars.ContextVar[Job | None] = contextvars.ContextVar(
+        self._current: contextvars.ContextVar[PanelJob | None] = contextvars.ContextVar(
             "svc_job", default=None
         )
 
     def start(
         self,
-        work: Callable[[], T],
+        work: Callable[[], _T],
         *,
-        done: Callable[[T], object],
+        done: Callable[[_T], object],
         failed: Callable[[BaseException], object],
-    ) -> Job:
+    ) -> PanelJob:
         """Start work in a thread, and return at once.
 
         Args:
@@ -247,7 +247,7 @@ class Background:
             done: called with its result, unless the job was canceled.
             failed: called with what it raised instead.
         """
-        job = Job(self)
+        job = PanelJob(self)
         with self._condition:
             self._jobs.add(job)
         loop = _running_loop()
@@ -286,9 +286,9 @@ class Background:
 
     def _run(
         self,
-        job: Job,
-        work: Callable[[], T],
-        done: Callable[[T], object],
+        job: PanelJob,
+        work: Callable[[], _T],
+        done: Callable[[_T], object],
         failed: Callable[[BaseException], object],
     ) -> None:
         self._current.set(job)
@@ -301,7 +301,7 @@ class Background:
             self._add(job, lambda: done(result), last=True)
         self._wait_for_delivery()
 
-    def _add(self, job: Job | None, call: Callable[[], object], *, last: bool = False) -> None:
+    def _add(self, job: PanelJob | None, call: Callable[[], object], *, last: bool = False) -> None:
         def deliver() -> None:
             try:
                 if job is None or not job.canceled:

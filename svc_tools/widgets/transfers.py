@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import anywidget
 import traitlets
 
-from svc_tools.operating_system import BINARY
+from svc_tools.base.operating_system import BINARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

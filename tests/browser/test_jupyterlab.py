@@ -26,7 +26,7 @@ os.environ |= {{"SVC_API_KEY": os.environ["LAB_KEY"], "SVC_BASE_URL": os.environ
 
 BESIDE = """
 from IPython.display import HTML, display
-from svc_tools.display import Note, Table, as_html, prose
+from svc_tools.show.display import Note, Table, as_html, prose
 import svc_sdk, svc_tools
 class Money:
     def _repr_html_(self):

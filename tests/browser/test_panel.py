@@ -30,8 +30,8 @@ from support.secrets import TYPED_KEY, files_with
 from support.systems import linux
 from support.waiting import until
 
-from svc_tools.display import Note, Table, as_html, card, number, prose
 from svc_tools.frames import enrich_file
+from svc_tools.show.display import Note, Table, as_html, card, number, prose
 
 pytestmark = pytest.mark.timeout(300)  # Chromium, and a kernel for each page
 

@@ -18,12 +18,12 @@ from support.spreadsheets import STAND_IN, local_server, pane_page, shown, zips_
 
 import svc_tools
 from svc_sdk import Svc
-from svc_tools.codes import CONFIDENCES
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs import guard, pages
 from svc_tools.excel.officejs.pages import OFFICE_JS
 from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.show.codes import CONFIDENCES
 
 pytestmark = pytest.mark.timeout(180)  # Chromium starts slowly on a busy machine
 
@@ -464,7 +464,7 @@ def test_a_local_server_of_another_run_or_none_is_an_error_with_what_to_do(serve
 
 
 def test_what_the_local_server_refuses_is_no_success(served, chrome, keyring, monkeypatch):
-    monkeypatch.setattr(guard, "LARGEST_BODY", 10)
+    monkeypatch.setattr(guard, "LARGEST_REQUEST", 10)
     with pane_page(chrome, served, script=STAND_IN) as (page, _):
         give_key(page, "https://rates.example", TYPED_KEY)
         expect(page.locator("#key-error")).to_contain_text("give a smaller range")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import time
-from os import environ
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 from support.command import svc_tools
 from support.faults import KEY
+from support.serving import program
 from support.systems import homes
 
 INDIANA = (
@@ -154,12 +153,9 @@ def test_an_older_edition_needs_force_and_a_quarter_that_is_missing_is_asked_for
 def test_two_imports_at_once_both_come_to_their_end(home, files, tmp_path):
     other = tmp_path / "KYR2026Q2FEB1.csv"
     other.write_text("21,45,21,0.06,0.06,0,0,20150701,99991231\n")
-    command = [sys.executable, "-m", "svc_tools", "book", "import"]
-    running = [
-        subprocess.Popen([*command, path], env=environ | home, stdout=subprocess.DEVNULL)
-        for path in (files[0], other)
-    ]
-    assert [process.wait(60) for process in running] == [0, 0]
+    with ThreadPoolExecutor(2) as pool:
+        done = pool.map(lambda path: svc_tools("book", "import", path, **home), (files[0], other))
+    assert [one.returncode for one in done] == [0, 0]
     listed = svc_tools("book", "list", **home).stdout
     assert "INR2026Q2FEB1.csv" in listed
     assert "KYR2026Q2FEB1.csv" in listed
@@ -168,17 +164,11 @@ def test_two_imports_at_once_both_come_to_their_end(home, files, tmp_path):
 @pytest.fixture
 def serving(home, tmp_path):
     """A client of a service in a process of its own."""
-    command = (sys.executable, "-m", "svc_tools", "serve", "--port", "0", "--api-key", KEY)
-    with subprocess.Popen(
-        [*command, "--db", tmp_path / "service.db"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environ | home,
-    ) as process:
-        found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stdout)))
-        with httpx.Client(base_url=found[0], headers={"X-API-Key": KEY}) as client:
-            yield client
-        process.terminate()
+    with (
+        program("--db", tmp_path / "service.db", key=KEY, **home) as served,
+        httpx.Client(base_url=served.url, headers={"X-API-Key": KEY}) as client,
+    ):
+        yield client
 
 
 def test_a_service_that_runs_answers_with_it_without_a_restart(serving, home, files):

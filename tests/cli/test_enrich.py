@@ -20,14 +20,16 @@ from functools import partial
 import pandas as pd
 import pytest
 from rich.console import Console
-from support.command import svc_tools
+from support.command import run_python, start_python, svc_tools
 from support.faults import ALIVE, KEY, answer, echo, echoing
-from support.systems import posix, pty, resource
+from support.systems import posix, pty
 from support.waiting import read_until, until
 
-from svc_tools import connect, progress
+from svc_tools import connect
+from svc_tools.base.progress import stage
 from svc_tools.cli.enrich import FileProgress
 from svc_tools.lookup.columns import ADDED_COLUMNS, LOOKUP_COLUMNS
+from svc_tools.show import meters
 
 PLACES = 60
 TELLING = """
@@ -338,10 +340,10 @@ def test_answers_are_kept_and_no_resume_asks_anew(account, orders, tmp_path):
 
 
 @contextmanager
-def running(*arguments, code=TELLING, through=(), **environment):
+def running(*arguments, code=TELLING, **environment):
     """A command that is under way."""
-    with subprocess.Popen(
-        [*through, sys.executable, "-c", code, *map(str, arguments)],
+    with start_python(
+        *("-c", code, *arguments),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -358,8 +360,8 @@ def running(*arguments, code=TELLING, through=(), **environment):
 def hung_up(*arguments, **environment):
     """A command on a terminal that is closed once 30 answers came."""
     near, far = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-c", ON_A_TERMINAL, *map(str, arguments)],
+    with start_python(
+        *("-c", ON_A_TERMINAL, *arguments),
         stdin=far,
         stdout=far,
         stderr=far,
@@ -383,7 +385,7 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 enrich._EVERY_ON_TERMINAL = 0.0
 main()
 """
-"""The command, whose progress moves with each answer, on the terminal that is its input."""
+"""The command, whose progress moves with each result, on the terminal that is its input."""
 
 
 def answers_first(count, then):
@@ -560,14 +562,18 @@ def test_a_terminal_that_closes_loses_no_answer(account, orders, tmp_path):
     assert (len(statuses), statuses.count("ok")) == (2 * PLACES, 60)
 
 
+NOHUP = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+"""
+"""As `nohup` starts a command."""
+
+
 @posix
 def test_what_nohup_starts_does_not_end_with_its_terminal(account, orders, tmp_path):
     _, environment = account
     output = tmp_path / "out.csv"
-    nohup = ("sh", "-c", "trap '' HUP; exec \"$@\"", "sh")
-    with running(
-        *("enrich", orders, "-o", output), code=WRITING, through=nohup, **environment
-    ) as process:
+    with running("enrich", orders, "-o", output, code=NOHUP + WRITING, **environment) as process:
         assert any("rows are written" in line for line in process.stderr)
         process.send_signal(signal.SIGHUP)
         process.communicate("", timeout=60)
@@ -708,20 +714,23 @@ def test_a_large_damaged_archive_is_exit_code_2_and_one_sentence(account, tmp_pa
     assert files_in(tmp_path) == ["in.csv.gz"]
 
 
+ON_A_FULL_DISK = """
+import resource
+from svc_tools.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000))
+main()
+"""
+"""The command, where a file gets no longer than that."""
+
+
 @posix
 def test_a_full_disk_is_said_and_leaves_what_was_there(account, orders, tmp_path):
     _, environment = account
     output = tmp_path / "out.csv"
     output.write_text("of an earlier day")
     environment["SVC_CACHE"] = "off"
-    done = subprocess.run(
-        [sys.executable, "-m", "svc_tools", "enrich", orders, "-o", output, "--force"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | environment,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000)),
-    )
+    command = ("enrich", orders, "-o", output, "--force")
+    done = run_python("-c", ON_A_FULL_DISK, *command, env=os.environ | environment)
     assert (done.returncode, output.read_text()) == (2, "of an earlier day")
     assert f"cannot write {output}" in done.stderr
     assert "unchanged" in done.stderr
@@ -747,23 +756,23 @@ def orders_in(folder, places):
     return path
 
 
-TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
-
-
 def on_a_terminal(keys, *arguments, **environment):
     """Run the command on a terminal of its own, and answer its question with these keys."""
-    command = [sys.executable, "-m", "svc_tools", *map(str, arguments)]
-    with subprocess.Popen(
-        [sys.executable, "-c", TERMINAL, *command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+    near, far = pty.openpty()
+    with start_python(
+        *("-c", ON_A_TERMINAL, *arguments),
+        stdin=far,
+        stdout=far,
+        stderr=far,
+        start_new_session=True,
         env=os.environ | environment,
-        bufsize=0,
     ) as process:
-        asks = partial(read_until, file=process.stdout, process=process)
+        os.close(far)
+        asks = partial(read_until, file=near, process=process)
         shown = asks(lambda seen: b"[y/N]" in seen, what="the question [y/N]")
-        process.stdin.write(keys)
+        os.write(near, keys)
         shown += asks(lambda _: False, what=f"the end of the command, after the keys {keys}")
+    os.close(near)
     return process.returncode, shown.decode()
 
 
@@ -813,15 +822,11 @@ def test_a_summary_that_nobody_reads_changes_nothing_and_rows_that_nobody_reads_
     _, environment = account
     command = ["enrich", orders_in(tmp_path, 3), "-o", output, *how]
     with unread() as nowhere:
-        done = subprocess.run(
-            [sys.executable, "-m", "svc_tools", *command],
-            check=False,
-            stdout=nowhere,
-            stderr=subprocess.PIPE,
-            cwd=tmp_path,
-            env=os.environ | environment,
+        environment = os.environ | environment
+        done = run_python(
+            "-m", "svc_tools", *command, stdout=nowhere, cwd=tmp_path, env=environment
         )
-    assert (done.returncode, b"Traceback" in done.stderr) == (code, False)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
     assert (tmp_path / "out.csv").exists() == (output != "-" and "--plan" not in how)
 
 
@@ -870,10 +875,10 @@ def test_an_output_that_is_a_link_stays_one(account, tmp_path):
 @pytest.mark.parametrize("terminal", [False, True])
 def test_progress_has_the_rate_and_the_time_left(monkeypatch, arguments, steps, lines, terminal):
     now = [1_000.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(meters.time, "monotonic", lambda: now[0])
     shape = {"force_terminal": True, "color_system": None} if terminal else {}
     console = Console(file=io.StringIO(), width=100, get_time=lambda: now[0], **shape)
-    with progress.stage(FileProgress(console, shown=True), *arguments) as shown:
+    with stage(FileProgress(console, shown=True), *arguments) as shown:
         for seconds, count in steps:
             now[0] += seconds
             shown.advance(count)

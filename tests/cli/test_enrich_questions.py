@@ -15,7 +15,7 @@ import pytest
 from support.command import svc_tools
 
 import svc_tools as toolkit
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.tables.roles import ColumnAmbiguous
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -19,11 +19,11 @@ from support.systems import Registry, homes, posix, pty
 from support.waiting import read_until
 from typer.testing import CliRunner
 
-from svc_tools import operating_system
+from svc_tools.base import operating_system
+from svc_tools.base.loopback import LocalGuard
 from svc_tools.cli.app import app
 from svc_tools.excel import settings
 from svc_tools.excel.officejs import pages
-from svc_tools.loopback import LocalGuard
 
 TESTS = str(Path(__file__).parents[1])
 

@@ -7,11 +7,10 @@ import os
 import re
 import signal
 import subprocess
-import sys
 
 import pytest
 from support.cards import doubtful
-from support.command import svc_tools
+from support.command import start_python, svc_tools
 from support.faults import ALIVE, GOOD, HANG, KEY, answer, echoing, serving
 from support.systems import posix
 from support.waiting import until
@@ -210,9 +209,9 @@ def test_text_from_a_service_is_shown_as_it_is(account):
 def test_an_interrupt_is_said_and_has_the_exit_code_of_a_shell(account, how, code):
     faults, environment = account
     faults.will(HANG)
-    command = [sys.executable, "-m", "svc_tools", "lookup", "TX", "--zip", "78701"]
+    command = ("-m", "svc_tools", "lookup", "TX", "--zip", "78701")
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes, env=os.environ | environment) as process:
+    with start_python(*command, **pipes, env=os.environ | environment) as process:
         until(lambda: faults.seen, what="a request")
         process.send_signal(how)
         out, err = process.communicate(timeout=60)
@@ -225,10 +224,10 @@ def test_an_interrupt_is_said_and_has_the_exit_code_of_a_shell(account, how, cod
 def test_on_a_terminal_an_interrupt_is_said_in_whole_words(account):
     faults, environment = account
     faults.will(HANG)
-    command = [sys.executable, "-m", "svc_tools", "lookup", "TX", "--zip", "78701"]
+    command = ("-m", "svc_tools", "lookup", "TX", "--zip", "78701")
     environment = os.environ | environment | {"TERM": "xterm", "COLUMNS": "30"}
     screen, terminal = os.openpty()
-    with subprocess.Popen(command, stdout=terminal, stderr=terminal, env=environment) as process:
+    with start_python(*command, stdout=terminal, stderr=terminal, env=environment) as process:
         os.close(terminal)
         until(lambda: faults.seen, what="a request")
         process.send_signal(signal.SIGINT)

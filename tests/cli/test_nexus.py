@@ -478,7 +478,8 @@ def test_a_signal_ends_it_after_the_request_under_way(nexus, plan, environment, 
 
 IN_A_DRAFT = """
 import signal
-from svc_tools import atomic, cli
+from svc_tools import cli
+from svc_tools.base import atomic
 atomic._sync = lambda path: signal.raise_signal(signal.SIGTERM)
 cli.main()
 """

@@ -6,12 +6,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.command import svc_tools
+from support.command import start_python, svc_tools
 from support.enriched import KINDS, ROWS, enriched_files, write, written_rows
 from support.faults import answer, echo, echoing
 from support.systems import posix
@@ -73,8 +72,8 @@ def test_the_figures_fit_the_terminal(files):
 
 
 def test_a_reader_that_closes_the_pipe_ends_the_output_and_nothing_else(files):
-    command = [sys.executable, "-m", "svc_tools", "review", str(files["csv"]), "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    command = ("-m", "svc_tools", "review", files["csv"], "--json")
+    with start_python(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(60) == 0
@@ -278,9 +277,8 @@ def test_an_interrupted_run_shows_and_writes_nothing(account, files, tmp_path, h
 
     faults.will(hang)
     output = tmp_path / "out.csv"
-    command = [sys.executable, "-m", "svc_tools", "review", files["plain"], "-o", output]
-    with subprocess.Popen(
-        [*map(str, command)],
+    with start_python(
+        *("-m", "svc_tools", "review", files["plain"], "-o", output),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -29,7 +29,7 @@ from svc_sdk import (
 from svc_sdk.models import RATE_FIELDS
 from svc_tools.lookup import look_up
 from svc_tools.nexus import NotListedError, list_register
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 
 @row("WIRE-request-lookup")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from svc_tools.demo import orders
-from svc_tools.places import STATES, normal_zip, state_code
+from svc_tools.tables.states import STATES, normal_zip, state_code
 
 GENERATOR = Path(__file__).parents[2] / "benchmarks" / "make_orders.py"
 

@@ -22,11 +22,11 @@ from support.systems import posix
 
 from svc_sdk import Svc
 from svc_tools import connect
-from svc_tools.codes import OTHER_DATE
 from svc_tools.demo import orders, render, run_demo
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.summary import summarize
-from svc_tools.places import STATES
+from svc_tools.frames.review.summary import summarize
+from svc_tools.show.codes import OTHER_DATE
+from svc_tools.tables.states import STATES
 
 PICTURES = Path(__file__).parents[2] / "docs"
 SCRIPT = PICTURES.parent / "scripts" / "make_pictures.py"

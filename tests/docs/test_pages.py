@@ -28,7 +28,7 @@ from scripts import site_sections, write_state_table
 from svc_sdk import Svc
 from svc_tools.demo import orders
 from svc_tools.excel import settings
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 ROOT = Path(__file__).parents[2]
 TEXTS = {

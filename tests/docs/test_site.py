@@ -20,10 +20,10 @@ from sphinx.util.inventory import InventoryFile
 from support.browser import browser, new_page
 
 from scripts import run_notebooks
-from svc_tools import codes
 from svc_tools.excel.registry import FUNCTIONS
-from svc_tools.exports import EXPORTS
-from svc_tools.places import STATES
+from svc_tools.show import codes
+from svc_tools.tables.exports import EXPORTS
+from svc_tools.tables.states import STATES
 
 pytestmark = pytest.mark.timeout(300)  # one builds the site, and the others wait for it
 

@@ -18,10 +18,10 @@ from support.tools import unoidl_write
 
 from benchmarks.excel_calc import LOOKS_AHEAD
 from svc_sdk import __version__
+from svc_tools.base.loopback import LocalGuard
 from svc_tools.excel.calc import IDL_FILE, LIBRARY_FILE, addin_bytes, idl, write_addin
-from svc_tools.excel.officejs.pages import NAMESPACE, metadata
+from svc_tools.excel.officejs.pages import NAMESPACE, functions_metadata
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS, Function, Parameter
-from svc_tools.loopback import LocalGuard
 
 OOR = "{http://openoffice.org/2001/registry}"
 LEFT_OUT = " (May be left out.)"
@@ -59,7 +59,7 @@ def of_office_js(_):
             ],
             one["options"]["volatile"],
         )
-        for one in metadata(LocalGuard(1))["functions"]
+        for one in functions_metadata(LocalGuard(1))["functions"]
     ]
 
 

@@ -13,7 +13,7 @@ from support.faults import KEY, LISTED, echo, echoing, serving
 from support.spreadsheets import cells_of, desk_of, shown
 
 from svc_sdk import Svc
-from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.functions import FunctionCall, evaluate
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import OMITTED, BadValueError, CellError, ErrorCell, day_in
 
@@ -216,7 +216,7 @@ RANGES = st.tuples(st.integers(1, 3), st.integers(1, 3)).flatmap(
 STRANGE = st.sampled_from([[], [[]], [1.0, 2.0], [[1.0], [1.0, 2.0]], b"x", 1j, object(), {}])
 CALLS = st.sampled_from(FUNCTIONS).flatmap(
     lambda one: st.builds(
-        Call,
+        FunctionCall,
         st.just(one.name),
         st.lists(
             st.just(OMITTED) | SCALARS | RANGES | STRANGE, max_size=len(one.parameters) + 1
@@ -276,5 +276,5 @@ def known_to_be_nothing(amount):
 )
 def test_what_is_missing_is_never_a_rate(steady, missing):
     for name, count in [("SVC_RATE", 1), ("SVC_RATE_PLACE", 1), ("SVC_RATE_GEO", 2)]:
-        for cell in evaluate(steady, [Call(name, ("TX", *[missing] * count))]):
+        for cell in evaluate(steady, [FunctionCall(name, ("TX", *[missing] * count))]):
             assert cell is None or isinstance(cell, CellError)

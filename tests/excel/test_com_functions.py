@@ -18,7 +18,7 @@ from support.faults import RESET, answer, echoing
 from support.spreadsheets import zips_asked
 
 from svc_tools.excel import desk as desks
-from svc_tools.excel.com.workbook import TEXT_LIMIT, Area, cut, to_com
+from svc_tools.excel.com.workbook import TEXT_LIMIT, CellBlock, cut, to_com
 from svc_tools.excel.formulas import Patience
 from svc_tools.excel.registry import FUNCTIONS
 
@@ -192,10 +192,10 @@ def test_a_cut_text_has_at_most_as_many_characters_as_excel_counts(text, limit):
 
 @given(st.integers(1, 9999), st.integers(1, 700), st.integers(1, 9), st.integers(1, 9))
 def test_an_area_is_the_one_of_its_address(row, column, height, width):
-    area = Area(row, column, height, width)
+    area = CellBlock(row, column, height, width)
     assert range_boundaries(area.address) == (column, row, column + width - 1, row + height - 1)
     assert len(list(area.cells())) == height * width
-    assert Area.around(area.cells()) == area
+    assert CellBlock.around(area.cells()) == area
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from support.keyrings import use_keyring
 from support.systems import Registry, homes, posix
 from typer.testing import CliRunner
 
-from svc_tools import operating_system
+from svc_tools.base import operating_system
 from svc_tools.cli.app import app
 from svc_tools.excel import settings, setup
 from svc_tools.excel.company import ADVICE, VARIABLES

@@ -18,7 +18,7 @@ from svc_tools.config import ConfigurationError
 from svc_tools.excel import desk as desks
 from svc_tools.excel import settings
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.functions import Call, evaluate, places_of, refresh_plan
+from svc_tools.excel.functions import FunctionCall, evaluate, formula_places, refresh_plan
 from svc_tools.excel.values import OMITTED
 from svc_tools.lookup.cache import Cache
 
@@ -47,7 +47,7 @@ def test_cells_say_that_the_address_of_the_service_is_wrong(faults, scripted_des
 
 def used(*zips, day=DAY):
     """The calls of cells, one for each ZIP."""
-    return [[Call("SVC_RATE", ("TX", one, day))] for one in zips]
+    return [[FunctionCall("SVC_RATE", ("TX", one, day))] for one in zips]
 
 
 def refreshed(desk, *zips, day=DAY):
@@ -94,11 +94,11 @@ def others_wait(desk):
 
 def test_formulas_of_different_functions_share_their_places(faults, scripted_desk):
     names = ("SVC_RATE", "SVC_STATUS", "SVC_CONFIDENCE", "SVC_WARNINGS", "SVC_ASOF", "SVC_SOURCE")
-    calls = [Call(name, ("TX", "75001", DAY)) for name in names]
+    calls = [FunctionCall(name, ("TX", "75001", DAY)) for name in names]
     calls += [
-        Call("SVC_TAX", (100.0, "TX", 75001.0, 46054.0)),
-        Call("SVC_LOOKUP", ([["TX", "75001", DAY]],)),
-        Call("SVC_FIELD", ("confidence", "TX", "75001", DAY)),
+        FunctionCall("SVC_TAX", (100.0, "TX", 75001.0, 46054.0)),
+        FunctionCall("SVC_LOOKUP", ([["TX", "75001", DAY]],)),
+        FunctionCall("SVC_FIELD", ("confidence", "TX", "75001", DAY)),
     ]
     evaluate(scripted_desk, calls)
     assert zips_asked(faults) == ["75001"]
@@ -114,7 +114,7 @@ def test_threads_share_what_is_under_way(faults, scripted_desk):
         second = threads.submit(
             evaluate,
             scripted_desk,
-            [Call("SVC_RATE", ("TX", one, DAY)) for one in ("75001", "75002")],
+            [FunctionCall("SVC_RATE", ("TX", one, DAY)) for one in ("75001", "75002")],
         )
         assert waiting.wait(30)
         held.go_on()
@@ -173,7 +173,10 @@ def test_a_failure_is_not_looked_up_again_for_a_minute(faults, scripted):
 def test_rates_of_today_end_with_the_day_and_those_of_past_days_stay(faults, scripted):
     clock = Clock()
     desk = desk_of(scripted, clock=clock)
-    evaluate(desk, [Call("SVC_RATE", ("TX", "75001")), Call("SVC_RATE", ("TX", "75002", DAY))])
+    evaluate(
+        desk,
+        [FunctionCall("SVC_RATE", ("TX", "75001")), FunctionCall("SVC_RATE", ("TX", "75002", DAY))],
+    )
     faults.will(NINE)
     clock.move(hours=1)
     assert shown(desk, "SVC_RATE", "TX", "75001") == 0.0825
@@ -344,7 +347,7 @@ def test_lookups_are_spent_when_the_service_responds_and_it_says_how_many_are_le
 
 def test_what_a_formula_would_look_up_is_counted_and_not_requested(faults, scripted_desk):
     def uncached(*arguments, name="SVC_RATE"):
-        return scripted_desk.uncached(places_of(scripted_desk, Call(name, arguments)))
+        return scripted_desk.uncached(formula_places(scripted_desk, FunctionCall(name, arguments)))
 
     zips = [["75001"], ["75002"], [None], ["x"]]
     assert uncached("TX", zips, DAY) == 2
@@ -435,7 +438,7 @@ def test_a_refresh_tries_a_service_in_trouble_and_its_result_ends_the_pause(faul
 
 def test_a_key_refused_in_the_middle_keeps_what_came_before(faults, scripted_desk):
     faults.will(*[echo] * 30, REFUSED)
-    calls = [Call("SVC_RATE", ("TX", float(75000 + row), DAY)) for row in range(300)]
+    calls = [FunctionCall("SVC_RATE", ("TX", float(75000 + row), DAY)) for row in range(300)]
     results = [as_shown(one) for one in evaluate(scripted_desk, calls)]
     assert KEY not in str(results)
     assert results.count(0.0825) >= 14  # 16 at once may be refused together

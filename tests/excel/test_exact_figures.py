@@ -13,8 +13,8 @@ from support.faults import echo, echoing
 from support.spreadsheets import desk_of, shown
 
 from svc_tools.excel.results import rate_cell
-from svc_tools.excel.values import OMITTED, BadValueError, cents_of
-from svc_tools.frames.money import whole_cents
+from svc_tools.excel.values import OMITTED, BadValueError, amount_in_cents
+from svc_tools.frames.values.money import whole_cents
 
 DAY = "2026-02-01"
 CENT = Decimal("0.01")
@@ -145,9 +145,9 @@ def test_an_amount_in_a_cell_is_the_amount_that_it_is_in_a_frame(amount):
     (cents,), wrong, _ = whole_cents(pd.Series([amount]))
     if wrong:
         with pytest.raises(BadValueError, match="has a fraction of a cent"):
-            cents_of(amount)
+            amount_in_cents(amount)
     else:
-        assert cents_of(amount) == cents
+        assert amount_in_cents(amount) == cents
 
 
 @pytest.mark.parametrize("rounding", ["nearest", 2.0, True, "half-up"])

@@ -14,11 +14,11 @@ from support.faults import ALIVE, HANG, KEY, LISTED, answer, echoing
 from support.spreadsheets import cells_of, desk_of, shown
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.codes import codes_of
 from svc_tools.excel.registry import EXAMPLES
 from svc_tools.excel.values import OMITTED, ErrorCell
 from svc_tools.lookup.columns import LOOKUP_COLUMNS
-from svc_tools.statuses import STATUSES
+from svc_tools.show.codes import codes_of
+from svc_tools.tables.statuses import STATUSES
 
 DAY = "2026-07-01"
 

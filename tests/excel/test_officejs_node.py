@@ -17,11 +17,11 @@ from support.faults import HANG, answer, echoing
 from support.spreadsheets import called, in_excel, local_server, zips_asked
 from support.tools import node, npm_packages
 
+from svc_tools.base.loopback import LocalGuard
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.officejs.pages import functions_script
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS
-from svc_tools.loopback import LocalGuard
 
 DAY = "2026-05-01"
 

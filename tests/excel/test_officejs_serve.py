@@ -11,7 +11,6 @@ import socket
 import ssl
 import stat
 import subprocess
-import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,16 +18,17 @@ from pathlib import Path
 import httpx
 import pytest
 from pydantic import SecretStr
+from support.command import run_python, start_python
 from support.faults import HANG, KEY
 from support.keyrings import use_keyring
 from support.spreadsheets import addin_module, excel_serve
 from support.systems import posix, pty
 from support.tools import openssl
 
-from svc_tools import operating_system
+from svc_tools.base import operating_system
 from svc_tools.excel import settings, setup
 from svc_tools.excel.company import ADVICE
-from svc_tools.excel.officejs.serving import serve
+from svc_tools.excel.officejs.serving import serve_addins
 from svc_tools.excel.setup import check, check_certificate
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
@@ -125,7 +125,7 @@ def test_it_serves_https_and_stays_the_same_from_run_to_run(folder, certificate,
         assert_trusted_by_its_certificate_alone(folder, make_certificate(tmp_path / "other")[0])
 
         again = []
-        serve(port=None, cert=None, key=None, say=again.append)  # returns at once
+        serve_addins(port=None, cert=None, key=None, say=again.append)  # returns at once
         assert server["url"] in again[0]
         assert str(first.pid) in again[0]
 
@@ -209,7 +209,7 @@ def test_a_port_in_use_is_an_error_and_nothing_is_changed(folder):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(OSError, match=rf"Port {port} .* --port"):
-            serve(port=port, cert=None, key=None, say=print)
+            serve_addins(port=port, cert=None, key=None, say=print)
     assert not (folder / "server.json").exists()
 
 
@@ -219,14 +219,14 @@ def test_certificate_and_key_are_pem_files_that_belong_together(folder, certific
     text.write_text("no certificate", encoding="utf-8")
     assert check_certificate(cert, key) > datetime.now(UTC).date()
     with pytest.raises(ValueError, match="belong together"):
-        serve(port=0, cert=cert, key=None, say=print)
+        serve_addins(port=0, cert=cert, key=None, say=print)
     for pair, reason in [
         ((cert, make_certificate(tmp_path / "another")[1]), "belong together"),
         ((tmp_path / "nothing.pem", key), r"nothing\.pem does not exist"),
         ((text, text), "PEM files are expected"),
     ]:
         with pytest.raises(ValueError, match=reason):
-            serve(port=0, cert=pair[0], key=pair[1], say=print)
+            serve_addins(port=0, cert=pair[0], key=pair[1], say=print)
     assert not (folder / "settings.json").exists()
 
 
@@ -318,10 +318,7 @@ def test_without_a_terminal_nothing_is_run_but_shown(folder, computer):
 
 def refused(*options):
     """The command without a terminal, where it does not serve."""
-    command = [sys.executable, "-m", "svc_tools", "excel", "serve", "--port", "0", *options]
-    return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
-    )
+    return run_python("-m", "svc_tools", "excel", "serve", "--port", "0", *options)
 
 
 @posix
@@ -339,8 +336,8 @@ def test_the_user_confirms_before_the_computer_trusts_anything(folder, computer,
 def in_terminal(answer, *options):
     """What the command shows on a terminal until it serves; the answer to its question is typed."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "svc_tools", "excel", "serve", "--port", "0", *options]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+    command = ("-m", "svc_tools", "excel", "serve", "--port", "0", *options)
+    with start_python(*command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         seen = ""
         while "Ctrl+C" not in seen and select.select([ours], [], [], 60)[0]:

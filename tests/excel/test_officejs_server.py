@@ -31,21 +31,22 @@ from support.spreadsheets import TOKEN, desk_of, local_server
 from support.tools import node, npm_packages
 
 from svc_tools import connect
-from svc_tools.excel.functions import Call
+from svc_tools.base.loopback import LocalGuard
+from svc_tools.excel.functions import FunctionCall
 from svc_tools.excel.officejs import app as app_module
 from svc_tools.excel.officejs.app import (
     BadRequestError,
-    read_body,
+    body_object,
     read_calls,
     results_of,
 )
-from svc_tools.excel.officejs.guard import LARGEST_BODY, Guard
+from svc_tools.excel.officejs.guard import LARGEST_REQUEST, AddinGuard
 from svc_tools.excel.officejs.pages import (
     NAMESPACE,
+    functions_metadata,
     host_text,
     manifest,
-    metadata,
-    page,
+    taskpane_page,
 )
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.excel.setup import certificate_commands
@@ -56,7 +57,6 @@ from svc_tools.excel.values import (
     ErrorCell,
     NotAvailableError,
 )
-from svc_tools.loopback import LocalGuard
 from svc_tools.nexus import read_receipt
 
 RATE = {"calls": [{"f": "SVC_RATE", "a": ["TX", "78701", "2026-05-01"]}]}
@@ -282,7 +282,10 @@ def test_the_page_with_instructions_and_the_pictures_are_open(client, server):
 
 def test_a_body_without_end_is_refused_before_it_is_read(server):
     host, _, port = server.origin.removeprefix("http://").partition(":")
-    headers = server.headers | {"host": f"{host}:{port}", "content-length": str(LARGEST_BODY + 1)}
+    headers = server.headers | {
+        "host": f"{host}:{port}",
+        "content-length": str(LARGEST_REQUEST + 1),
+    }
     lines = [f"{name}: {value}" for name, value in headers.items()]
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall("\r\n".join(["POST /excel/batch HTTP/1.1", *lines, "", ""]).encode())
@@ -292,7 +295,7 @@ def test_a_body_without_end_is_refused_before_it_is_read(server):
 
 
 def test_nor_is_one_that_does_not_say_its_length(client, server):
-    pieces = (bytes(1024 * 1024) for _ in range(LARGEST_BODY // (1024 * 1024) + 2))
+    pieces = (bytes(1024 * 1024) for _ in range(LARGEST_REQUEST // (1024 * 1024) + 2))
     with contextlib.suppress(httpx.WriteError):  # it closes while this still writes
         got = client.post("/excel/batch", content=pieces, headers=server.headers)
         assert got.status_code == 413
@@ -370,7 +373,7 @@ def test_the_token_goes_no_further_than_the_guard():
         inside.append(scope)
         await Response()(scope, receive, send)
 
-    guard = Guard(app, LocalGuard(1, token=SecretStr(TOKEN)))
+    guard = AddinGuard(app, LocalGuard(1, token=SecretStr(TOKEN)))
     query = f"token={TOKEN}&office=1".encode()
     sent = through(guard, "/excel/taskpane.html", query, method="GET")
     assert sent[0]["status"] == 200
@@ -383,7 +386,7 @@ def test_a_caller_who_leaves_is_no_failure_to_log(scripted, caplog):
         return {"type": "http.disconnect"}
 
     guard = LocalGuard(1, token=SecretStr(TOKEN))
-    through(app_module.make_app(desk_of(scripted), guard), "/excel/batch", b"", receive)
+    through(app_module.addin_app(desk_of(scripted), guard), "/excel/batch", b"", receive)
     assert not caplog.records
 
 
@@ -410,7 +413,7 @@ def test_files_take_it_in_their_address_too_for_excel_sends_no_header(client, se
 
 
 def read(*calls):
-    return read_calls(read_body(json.dumps({"calls": calls}).encode()))
+    return read_calls(body_object(json.dumps({"calls": calls}).encode()))
 
 
 def sent(*results):
@@ -422,8 +425,8 @@ def test_what_is_left_out_an_empty_cell_and_an_error_value_are_three_things():
     one, two = read(
         {"f": "SVC_RATE", "a": [None, "", {"error": "#DIV/0!"}]}, {"f": "SVC_SUM", "a": cells}
     )
-    assert one == Call("SVC_RATE", (OMITTED, "", ErrorCell("#DIV/0!")))
-    assert two == Call("SVC_SUM", ([[1, 2.5], [None, True], ["x", ErrorCell("#N/A")]],))
+    assert one == FunctionCall("SVC_RATE", (OMITTED, "", ErrorCell("#DIV/0!")))
+    assert two == FunctionCall("SVC_SUM", ([[1, 2.5], [None, True], ["x", ErrorCell("#N/A")]],))
 
 
 def test_a_function_of_another_release_and_too_many_arguments_are_errors_of_their_cells(
@@ -465,7 +468,7 @@ def test_one_odd_cell_is_the_matter_of_its_formula_alone(odd):
     first, second = read({"f": "SVC_SUM", "a": [odd]}, {"f": "SVC_SUM", "a": [[[1]]]})
     assert isinstance(first, BadValueError)
     assert first.message.endswith(".")
-    assert second == Call("SVC_SUM", ([[1]],))
+    assert second == FunctionCall("SVC_SUM", ([[1]],))
 
 
 @given(
@@ -481,10 +484,10 @@ def test_one_odd_cell_is_the_matter_of_its_formula_alone(odd):
 def test_any_other_json_is_read_or_refused_and_nothing_else(body):
     for asked in (body, {"calls": [{"f": "SVC_RATE", "a": body}]}):
         try:
-            found = read_calls(read_body(json.dumps(asked).encode()))
+            found = read_calls(body_object(json.dumps(asked).encode()))
         except BadRequestError:
             continue
-        assert all(isinstance(one, Call | CellError) for one in found)
+        assert all(isinstance(one, FunctionCall | CellError) for one in found)
 
 
 def test_results_keep_their_kinds_and_an_empty_cell_never_becomes_a_zero():
@@ -655,7 +658,7 @@ def test_texts_keep_the_documented_lengths(root):
     assert sizes == {"16", "32", "80"}  # those that are required
 
 
-DESCRIBED = metadata(GUARD)["functions"]
+DESCRIBED = functions_metadata(GUARD)["functions"]
 # a cell reference such as TAX1 or R1C1 is no name of a function
 CELL = re.compile(r"[A-Z]{1,3}\d+|R\d+C\d+")
 LONGEST = 128
@@ -686,7 +689,7 @@ def test_the_metadata_follow_the_schema_of_the_vendor():
 
 
 def test_only_documented_properties_are_used():
-    assert set(metadata(GUARD)) == {"allowErrorForDataTypeAny", "functions"}
+    assert set(functions_metadata(GUARD)) == {"allowErrorForDataTypeAny", "functions"}
     for one in DESCRIBED:
         parts = {"id", "name", "description", "helpUrl", "parameters", "result", "options"}
         assert set(one) == parts
@@ -706,7 +709,7 @@ def test_only_documented_properties_are_used():
 
 
 def test_the_page_lists_every_function_with_its_arguments_and_help():
-    shown = unescape(page(GUARD, office=False))
+    shown = unescape(taskpane_page(GUARD, office=False))
     for one in FUNCTIONS:
         name = host_text(one.name)
         assert f"<summary><code>{one.signature.replace(one.name, name)}</code>" in shown
@@ -718,7 +721,7 @@ def test_the_page_lists_every_function_with_its_arguments_and_help():
 
 
 def test_the_token_is_in_the_addresses_of_the_page_alone_and_cannot_be_markup():
-    text = page(LocalGuard(1, token=SecretStr('a"><b>&c')), office=True)
+    text = taskpane_page(LocalGuard(1, token=SecretStr('a"><b>&c')), office=True)
     assert "<b>" not in text
     assert "{{" not in text
     assert set(re.findall(r'token=([^"]+)"', text)) == {"a%22%3E%3Cb%3E%26c"}

@@ -31,12 +31,13 @@ from support.spreadsheets import desk_of, shown
 from support.systems import posix
 
 import svc_tools
-from svc_tools import ConfigurationError, config, operating_system
+from svc_tools import ConfigurationError, config
+from svc_tools.base import operating_system
 from svc_tools.excel import settings, setup
 from svc_tools.excel.officejs import pages
 from svc_tools.excel.settings import keyring_name, stored_key
 from svc_tools.excel.workbook import XLWINGS
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 ADDRESS = "https://rates.example"
 

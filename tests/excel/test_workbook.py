@@ -24,6 +24,7 @@ from support.tools import convert
 from support.worked_out import worked_out
 
 from scripts import make_excel_files
+from svc_tools.base.extras import missing
 from svc_tools.excel import workbook
 from svc_tools.excel.calc import calc_name
 from svc_tools.excel.com import macros, nexus
@@ -33,12 +34,11 @@ from svc_tools.excel.workbook import (
     MODULE_TEXT,
     XLWINGS,
     write_example,
-    write_workbook,
+    write_excel_files,
     writing,
 )
-from svc_tools.excel.workbook.sheets import EXAMPLES, MACROS, lookup_sheet, orders_sheet
+from svc_tools.excel.workbook.sheets import EXAMPLE_LINES, MACROS, lookup_sheet, orders_sheet
 from svc_tools.excel.workbook.writing import Host, write_sheets
-from svc_tools.extras import missing
 
 DAY = date(2026, 8, 31)
 SHIPPED = Path(__file__).parents[2] / "excel"
@@ -52,7 +52,7 @@ pytestmark = pytest.mark.timeout(300)  # LibreOffice starts, in whichever is fir
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return write_workbook(tmp_path_factory.mktemp("made") / "orders.xlsm", as_of=DAY)
+    return write_excel_files(tmp_path_factory.mktemp("made") / "orders.xlsm", as_of=DAY)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_the_xlwings_of_the_workbook_is_the_one_that_is_installed_with_it():
 
 def test_nothing_of_the_machine_or_the_moment_is_in_it(made, tmp_path):
     again = tmp_path / "another name.xlsm"
-    write_workbook(again, as_of=DAY)
+    write_excel_files(again, as_of=DAY)
     assert parts_of_any_moment(again) == parts_of_any_moment(made[0])
     own = (str(tmp_path), str(Path.home()), sys.prefix, str(TEMPLATE.parent))
     for name, content in parts(again).items():
@@ -170,7 +170,7 @@ def test_without_the_embedded_service_it_is_made_without_values_and_says_so(tmp_
 
     monkeypatch.setattr(workbook, "connect", connect)
     with pytest.warns(UserWarning, match=r"empty until they are computed: .*\[service\]"):
-        path, _ = write_workbook(tmp_path / "orders.xlsm", as_of=DAY)
+        path, _ = write_excel_files(tmp_path / "orders.xlsm", as_of=DAY)
     values = load_workbook(path, data_only=True)
     found = {values[sheet][at].value for sheet, at, _ in formulas(load_workbook(path))}
     assert found <= {None, ""}
@@ -267,15 +267,15 @@ def test_a_module_that_was_changed_is_not_replaced(tmp_path):
     module = tmp_path / "svc_udfs.py"
     module.write_text("my own functions", encoding="utf-8")
     with pytest.raises(FileExistsError, match=r"svc_udfs\.py exists"):
-        write_workbook(tmp_path / "orders.xlsm")
+        write_excel_files(tmp_path / "orders.xlsm")
     assert [one.name for one in tmp_path.iterdir()] == ["svc_udfs.py"]
     module.write_text(MODULE_TEXT, encoding="utf-8")
-    write_workbook(tmp_path / "orders.xlsm")  # ours, and the same: a second workbook beside it
+    write_excel_files(tmp_path / "orders.xlsm")  # ours, and the same: a second workbook beside it
 
 
 def test_a_workbook_without_macros_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"ends in \.xlsm; 'orders\.xlsx' does not"):
-        write_workbook(tmp_path / "orders.xlsx")
+        write_excel_files(tmp_path / "orders.xlsx")
 
 
 def test_the_example_for_calc_has_the_names_of_calc_and_no_macros(tmp_path):
@@ -463,7 +463,7 @@ def test_rates_and_tax_stand_on_every_line(computed):
     shown = [Decimal(f"{orders.cell(row, 7).value:.2f}") for row in range(9, 19)]
     assert shown == [Decimal(one) for one in TAX]
     assert [orders.cell(row, 6).value for row in (9, 12, 15, 16)] == [0.08625, 0.09025, 0.0625, 0]
-    assert orders["E5"].value == float(sum(one[-1] for one in EXAMPLES))
+    assert orders["E5"].value == float(sum(one[-1] for one in EXAMPLE_LINES))
 
 
 @pytest.mark.parametrize(

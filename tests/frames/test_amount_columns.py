@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from svc_tools.frames.lookup.currencies import heading_unit
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing
+from svc_tools.frames.orders.currencies import heading_unit
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing
 
 RATED = {"State": "WA", "Zip": "98101", "Order Date": "2026-08-14"}
 RATED |= {"combined_rate": "0.10550", "lookup_status": "ok"}

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from svc_sdk.rates import units_to_rate
 from svc_tools.config import Source
-from svc_tools.frames.columns import Inputs
+from svc_tools.frames.lookup.columns import Inputs
 from svc_tools.frames.lookup.joining import ResultColumns
+from svc_tools.frames.lookup.results import decode, encode
 from svc_tools.frames.lookup.sources import Results, ServiceName
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.results import decode, encode
 from svc_tools.lookup import Found, Outcome, refused
 from svc_tools.lookup.columns import FACTS, LOOKUP_COLUMNS
 from svc_tools.lookup.outcomes import Component
 from svc_tools.lookup.reviewing import as_of_status, review_reasons
-from svc_tools.places import Cells, Question, first_day, on_day, question, same_place
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.places import Cells, PlaceQuery, first_day, on_day, place_query, same_place
+from svc_tools.tables.text_dtype import text_dtype
 
 TODAY = date(2026, 6, 1)
 WHO = ServiceName("the service", "2026Q2")
@@ -98,8 +98,8 @@ def test_every_cell_is_what_the_rules_say_of_its_own_answer(grain, rows, data):
     outcomes = results.by_place()
     for index, (zip_code, city, sold) in enumerate(rows):
         cells = Cells("TX", zip_code, city=city, as_of=sold if dated else None)
-        one = question(cells, dated=dated)
-        own = one.place.as_of if isinstance(one, Question) else None
+        one = place_query(cells, dated=dated)
+        own = one.place.as_of if isinstance(one, PlaceQuery) else None
         expected = by_the_rules(on_day(one, first_day(own, grain)) if own else one, own, outcomes)
         told = {name: plain(table[name].iloc[index]) for name in LOOKUP_COLUMNS}
         assert told == expected
@@ -123,7 +123,7 @@ def plain(cell):
 
 
 def by_the_rules(one, own, outcomes):
-    asks = isinstance(one, Question)
+    asks = isinstance(one, PlaceQuery)
     outcome = outcomes[one.place] if asks else refused(one)
     found = outcome.found
     day = (one.place.as_of or TODAY) if asks else None

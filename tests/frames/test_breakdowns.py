@@ -7,18 +7,19 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.faults import echoing
 from support.frames import found, half, line, looked_up, lost, money, taxed
 
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.breakdowns import BREAKDOWNS, ByMonth
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax
 from svc_tools.lookup.options import FileOptions, option_rows
-from svc_tools.roles import ColumnMissing
+from svc_tools.tables.roles import ColumnMissing
 
 COLUMNS = [
     *("state", "month", "rows", "rows_with_tax", "sales", "taxable", "exempt", "tax", "tax_due"),
@@ -79,7 +80,7 @@ DAYS = [MAY, JUNE, None]
     st.booleans(),
     st.data(),
 )
-@settings(max_examples=40, deadline=None)
+@examples(10, of=40)
 def test_the_lines_add_up_to_the_totals_and_those_of_parts_are_those_of_the_frame(
     drawn, with_tax, data
 ):
@@ -172,7 +173,7 @@ ROWS = [
 @pytest.mark.parametrize("size", [128, 1 << 20])
 @pytest.mark.parametrize("tax", [{"amount": "amount"}, None])
 def test_a_file_has_the_table_of_its_whole_frame(embedded, tmp_path, monkeypatch, size, tax):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", size)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", size)
     source, output = csv_of(tmp_path / "in.csv", ROWS * 20), tmp_path / "out.parquet"
     run = enrich_file(source, output, tax=tax, client=embedded, by_month=True)
     frame = pd.read_parquet(output)
@@ -194,7 +195,7 @@ def test_a_file_has_the_table_of_its_whole_frame(embedded, tmp_path, monkeypatch
 
 def test_a_file_by_quarter_has_the_months_of_its_own_dates(scripted, faults, tmp_path, monkeypatch):
     """How its dates are read is decided by all of them, not by those of a chunk."""
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 128)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 128)
     faults.will(*([echoing()] * 4))
     days = ["05/06/2026"] * 40 + ["31/05/2026"] * 40
     source = csv_of(tmp_path / "in.csv", [("75001", "TX", day, "1.00") for day in days])

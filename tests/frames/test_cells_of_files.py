@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools import nexus
-from svc_tools.cells import text_of, text_of_formula
-from svc_tools.dates import DateStyle, read_one
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.files.enriching import view_of_file
-from svc_tools.places import STATES, Cells, Elsewhere, Question, country_code, state_code, where
-from svc_tools.roles import DatesAmbiguous
+from svc_tools.tables.cells import text_of, text_of_formula
+from svc_tools.tables.country_codes import country_code
+from svc_tools.tables.dates import DateStyle, read_one
+from svc_tools.tables.places import Cells, PlaceQuery, where
+from svc_tools.tables.roles import DatesAmbiguous
+from svc_tools.tables.states import STATES, Elsewhere, state_code
 
 CASES = Path(__file__).parents[1] / "data" / "sales_files"
 
@@ -32,7 +34,7 @@ def enriched(source, tmp_path, client, **arguments):
 def read(**cells):
     """State and ZIP of a row that can be looked up, else its status and reason."""
     found = where(Cells(**cells))
-    if isinstance(found, Question):
+    if isinstance(found, PlaceQuery):
         return found.place.state, found.place.zip
     return found.status, found.reason
 

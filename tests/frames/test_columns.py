@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.frames.columns import propose
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, ColumnsOfTwoParties
+from svc_tools.frames.lookup.columns import propose
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing, ColumnsOfTwoParties
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 PLACE = {"state": ["WA"], "zip": ["98101"]}

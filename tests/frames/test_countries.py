@@ -14,9 +14,9 @@ from support.command import svc_tools as run
 import svc_tools
 import svc_tools.frames.dask
 from svc_tools.frames import enrich_file, exposure_of_file
-from svc_tools.frames.columns import propose
 from svc_tools.frames.files.enriching import view_of_file
-from svc_tools.roles import ColumnAmbiguous, ColumnsOfTwoParties
+from svc_tools.frames.lookup.columns import propose
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnsOfTwoParties
 
 FILES = Path(__file__).parents[1] / "data" / "sales_files"
 DAY = "2026-08-14"

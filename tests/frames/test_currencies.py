@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from svc_tools.frames.lookup.currencies import (
+from svc_tools.frames.orders.currencies import (
     CurrencyColumns,
     CurrencyCounts,
     currency_of,
@@ -14,7 +14,7 @@ from svc_tools.frames.lookup.currencies import (
     heading_currency,
     rows_abroad,
 )
-from svc_tools.frames.lookup.iso_4217 import CURRENCIES
+from svc_tools.frames.orders.iso_4217 import CURRENCIES
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.faults import KEY
 from support.frames import timeless
 from support.systems import posix
@@ -28,7 +29,7 @@ import svc_tools
 import svc_tools.frames.dask
 from svc_tools.frames.dask import ChangedDataError
 from svc_tools.lookup.columns import LOOKUP_COLUMNS
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 LATER = ["2026-02-01", "2026-03-01"]
 MIXED = pd.DataFrame(
@@ -206,7 +207,7 @@ CELLS = st.sampled_from(
 
 
 @pytest.mark.filterwarnings("ignore:No row can be used")
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(6, of=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS), max_size=30),
     cuts=st.lists(st.integers(0, 30), max_size=4),

@@ -8,18 +8,20 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given
 from hypothesis import strategies as st
 from openpyxl.utils.datetime import CALENDAR_MAC_1904, to_excel
 from support.dates import COLUMNS, read_column
+from support.examples import examples
 
 import svc_tools
-from svc_tools import nexus, tabular
-from svc_tools.dates import DateStyle
+from svc_tools import nexus
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.files.enriching import view_of_file
 from svc_tools.frames.sales import exposure as exposing
-from svc_tools.roles import DatesAmbiguous
+from svc_tools.tables import tabular
+from svc_tools.tables.dates import DateStyle
+from svc_tools.tables.roles import DatesAmbiguous
 
 CASES = Path(__file__).parents[1] / "data" / "sales_files"
 HEADER = ["State", "Zip", "Order Date", "Amount"]
@@ -237,9 +239,9 @@ def outcome(function, *arguments, **named):
 
 
 @pytest.mark.timeout(240)  # each example reads its file four times, on a busy machine for seconds
-@settings(
-    max_examples=12,
-    deadline=None,
+@examples(
+    5,
+    of=12,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # each example reads files: none smaller
 )

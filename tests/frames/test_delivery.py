@@ -9,20 +9,21 @@ from decimal import Decimal
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.cards import text_of
 from support.command import svc_tools
+from support.examples import examples
 from support.faults import echo
 from support.frames import dollars, found, rated, tax_of
 from support.runners import by_rows
 from support.spreadsheets import desk_of, shown
 
-from svc_tools.codes import meaning_of, what_to_do
 from svc_tools.config import ConfigurationError
-from svc_tools.display import card
 from svc_tools.frames import enrich_file
 from svc_tools.service.ratebook import load_book
+from svc_tools.show.codes import meaning_of, what_to_do
+from svc_tools.show.display import card
 from svc_tools.widgets.file_input import ColumnsForm
 
 OPTIONAL, UNSETTLED = "delivery_optional_unknown", "delivery_unsettled"
@@ -157,7 +158,7 @@ def test_a_service_that_sends_no_warning_is_taken_at_its_word(faults, scripted):
     ),
     st.sampled_from([None, "optional", "only"]),
 )
-@settings(max_examples=60)
+@examples(15, of=60)
 def test_the_tax_lies_in_its_range_and_the_range_is_without_and_with_the_delivery(rows, answer):
     cents = [[Decimal(row[place]).scaleb(-2) for row in rows] for place in (0, 1)]
     frame = rated(

@@ -16,7 +16,7 @@ import pytest
 
 from svc_tools import lookup_many
 from svc_tools.frames import enrich_file
-from svc_tools.frames.lookup.saved_layout import SalesLayout
+from svc_tools.frames.orders.saved_layout import SalesLayout
 from svc_tools.lookup.columns import ADDED_COLUMNS, LOOKUP_COLUMNS
 from svc_tools.nexus import read_plan, read_register
 

@@ -22,11 +22,11 @@ from pyarrow import parquet
 from support.faults import KEY, answer, echo, serving
 
 from svc_sdk import Svc
-from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file
 from svc_tools.lookup.columns import ADDED_COLUMNS, LOOKUP_COLUMNS, TAX_COLUMNS
-from svc_tools.roles import DatesAmbiguous, NoUsableRows
-from svc_tools.tabular import open_table
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.roles import DatesAmbiguous, NoUsableRows
+from svc_tools.tables.tabular import open_table
 
 HEADER = ["order", "zip", "state", "date", "amount", "note"]
 
@@ -115,7 +115,7 @@ def test_every_kind_of_file_becomes_every_kind_with_its_own_columns_as_they_were
 def test_two_rows_of_one_place_are_one_request_also_when_they_lie_in_different_chunks(
     scripted, faults, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 512)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 512)
     rows = [[str(n), "78701" if n % 2 else "78702", "TX", "2026-05-01", "1", ""] for n in range(99)]
     source = csv_file(tmp_path / "in.csv", [HEADER, *rows])
     run = enrich_file(source, tmp_path / "out.csv", lookup=LOOKUP, client=scripted)
@@ -214,7 +214,7 @@ AS_TEXT = {
 def test_a_sheet_has_the_money_of_a_csv_as_numbers_and_all_else_as_text(
     scripted, tmp_path, monkeypatch, size
 ):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", size)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", size)
     columns = {**AS_TEXT, **AS_NUMBERS, "state": ["MA", "MA", "TX", "TX", "TX"]}
     rows = zip(*columns.values(), strict=True)
     source = csv_file(tmp_path / "in.csv", [list(columns), *rows])
@@ -296,7 +296,7 @@ def test_an_amount_that_may_be_that_of_the_order_is_no_sale_of_each_row(
 @pytest.mark.parametrize("size", [512, 1 << 20])
 @pytest.mark.parametrize("tax", [{"amount": "amount"}, None])
 def test_a_file_has_the_review_of_its_whole_frame(embedded, tmp_path, monkeypatch, size, tax):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", size)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", size)
     rows = [
         ["70801", "LA", "Baton Rouge", f"{number * 13 % 500}.{number:02}"] for number in range(60)
     ]
@@ -325,7 +325,7 @@ def test_a_file_has_the_review_of_its_whole_frame(embedded, tmp_path, monkeypatc
 def test_lines_of_split_invoices_are_reviewed_as_in_the_whole_frame(
     embedded, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 256)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 256)
     rows = [
         [f"I{number % 7}" if number % 3 else f"one-{number}", *place, f"{number}.37", "1.10"]
         for number in range(60)
@@ -392,7 +392,7 @@ def test_a_file_without_a_usable_row_is_refused_and_nothing_is_written_or_reques
 def test_all_rows_of_a_file_decide_how_its_dates_are_read(  # noqa: PLR0917 - fixtures
     scripted, faults, tmp_path, monkeypatch, last, expected
 ):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 64)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 64)
     days = [*["2025-01-15"] * 40, *["04/03/25"] * 40, "pending", last]
     rows = [["zip", "state", "sold"], *(["78701", "TX", day] for day in days)]
     source = csv_file(tmp_path / "in.csv", rows)
@@ -586,7 +586,7 @@ def test_one_place_for_all_rows_needs_no_column(scripted, tmp_path, kind):
 
 
 def test_a_register_that_can_be_read_once_counts_for_every_chunk(scripted, tmp_path, monkeypatch):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 64)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 64)
     source = written(tmp_path / "in.csv", b"zip,state,amount\n" + b"78701,TX,100.00\n" * 40)
     register = iter([{"state": "TX", "nexus_type": "physical"}])
     terms = {"amount": "amount", "nexus": register}

@@ -17,7 +17,7 @@ from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.stamp import KEY
 from svc_tools.frames.options import TaxOptions
 from svc_tools.frames.reports.report import write_workbook
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.lookup.columns import OF_EVERY_TAX
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"

@@ -13,18 +13,18 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from svc_tools.csv_files import FileError
-from svc_tools.exports import recognized
 from svc_tools.frames import enrich_file
-from svc_tools.frames.columns import free_labels
 from svc_tools.frames.files.enriched_file import enriched_file, write_frame
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
 from svc_tools.frames.files.writing import check_output
+from svc_tools.frames.lookup.columns import free_labels
 from svc_tools.frames.lookup.sources import source_for
 from svc_tools.lookup.columns import COLUMNS, DTYPES
 from svc_tools.lookup.options import FileOptions
-from svc_tools.tabular import open_table
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.tabular import open_table
 
 EXPORTS = sorted((Path(__file__).parents[1] / "data" / "exports").iterdir())
 KINDS = ["csv", "xlsx", "parquet"]

@@ -12,9 +12,9 @@ import pytest
 from support.command import svc_tools
 from support.shops import MARKETPLACES
 
-from svc_tools import tabular
-from svc_tools.exports import EXPORTS
 from svc_tools.frames import enrich_file, exposure_of_file
+from svc_tools.tables import tabular
+from svc_tools.tables.exports import EXPORTS
 
 SHOPIFY = [
     *("Name", "Email", "Financial Status", "Paid at", "Currency", "Subtotal", "Shipping", "Taxes"),
@@ -276,7 +276,7 @@ def test_an_order_partly_exempt_has_no_tax_however_a_file_is_parted(
     orders.to_parquet(tmp_path / "in.parquet")
     rated = orders.svc.lookup(client=embedded, cache=False, progress=False)
     taxed = rated.svc.tax(exempt="untaxed", progress=False)
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", chunk)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", chunk)
 
     enrich_file(
         *(tmp_path / "in.parquet", tmp_path / "out.parquet"),

@@ -10,17 +10,18 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 import svc_tools
-from svc_tools import tabular
-from svc_tools.dates import DateStyle
 from svc_tools.frames import exposure_of_file
 from svc_tools.frames.options import ExposureOptions
 from svc_tools.frames.sales import exposure as exposing
 from svc_tools.nexus import ThresholdsError, read_thresholds
-from svc_tools.roles import ColumnMissing, DatesAmbiguous
+from svc_tools.tables import tabular
+from svc_tools.tables.dates import DateStyle
+from svc_tools.tables.roles import ColumnMissing, DatesAmbiguous
 
 TEXAS = "TX"
 
@@ -234,7 +235,7 @@ def test_moments_have_their_date_where_the_person_says():
 @pytest.mark.parametrize("as_file", [False, True])
 def test_the_dates_of_sales_are_read_by_the_column(tmp_path, monkeypatch, as_file):
     monkeypatch.setattr(exposing, "SLICE", 2)
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 40)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 40)
 
     def sold(*days, **arguments):
         frame = pd.DataFrame({"state": "WA", "date": days, "amount": "200000.00"})
@@ -286,7 +287,7 @@ ROWS = st.lists(
 FORMS = st.sampled_from(["text", "float", "decimal", "arrow"])
 
 
-@settings(max_examples=40)
+@examples(10, of=40)
 @given(ROWS, FORMS, st.integers(1, 9))
 def test_daily_totals_are_those_of_a_loop(rows, form, size):
     frame = pd.DataFrame(rows, columns=["state", "date", "channel", "amount", "order_id"])

@@ -9,8 +9,9 @@ from html import escape
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.frames import (
     ATLANTA,
     SEATTLE,
@@ -24,8 +25,8 @@ from support.frames import (
     units,
 )
 
-from svc_tools.frames.results import encode
-from svc_tools.frames.summary import Resting
+from svc_tools.frames.lookup.results import encode
+from svc_tools.frames.review.summary import Resting
 
 MINNEAPOLIS = parts(
     "state 27 Minnesota 6875",
@@ -310,7 +311,7 @@ def frames(draw):
 
 
 @given(frames())
-@settings(max_examples=30)
+@examples(7, of=30)
 def test_the_return_ties_to_its_lines_whatever_they_are(frame):
     made = frame.svc.filing("GA")
     made.check()
@@ -329,7 +330,7 @@ def test_the_return_ties_to_its_lines_whatever_they_are(frame):
     st.integers(-(10**9), 10**9),
     st.sampled_from(["half_up", "half_even", "up", "down"]),
 )
-@settings(max_examples=30)
+@examples(7, of=30)
 def test_each_share_is_the_product_less_or_more_than_a_cent(shape, cents, rounding):
     frame = taxed(
         [line(components=shape)], [Decimal(cents).scaleb(-2)], terms={"rounding": rounding}

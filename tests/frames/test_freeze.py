@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from support.faults import KEY
 
-from svc_tools.frames import enrich
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.freeze import changed_rows
+from svc_tools.frames.lookup import enrich
+from svc_tools.frames.lookup.freeze import changed_rows
 from svc_tools.lookup.cache import clear_cache
 from svc_tools.lookup.columns import LOOKUP_COLUMNS
 from svc_tools.lookup.lock_file import read_lock

@@ -13,7 +13,7 @@ from support.frames import dollars, found, tax_of
 from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.filing import FILING_COLUMNS
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
-from svc_tools.frames.review import REVIEW_COLUMNS
+from svc_tools.frames.review.review import REVIEW_COLUMNS
 from svc_tools.frames.taxes.tax import CAPS, ORIGIN_SOURCED
 from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
@@ -27,7 +27,7 @@ from svc_tools.lookup.columns import (
     TAX_OPTION_COLUMNS,
 )
 from svc_tools.lookup.options import ROUNDINGS
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.frames import SalesLayout, enrich_file
-from svc_tools.frames.lookup.saved_layout import LayoutError, _written
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.frames.orders.saved_layout import LayoutError, _written
+from svc_tools.tables.roles import ColumnAmbiguous
 
 GOODS = ["40.00", "60.00", "25.00", "90.00", "12.00"]
 FEES = ["1.00", "2.00", "1.50", "3.00", "0.50"]
@@ -235,7 +235,7 @@ def test_a_file_is_read_by_a_layout_that_a_file_left(embedded, tmp_path):
 
 def test_a_part_that_only_later_rows_have_is_seen(embedded, tmp_path, monkeypatch):
     monkeypatch.setattr("svc_tools.frames.files.job.MOST_ROWS", 5)
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 5)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 5)
     less = [f"{float(total) - 1:.2f}" for total in TOTAL]
     late = month(Discount=["1.00"] * 5, Total=less)
     pd.concat([month(), late], ignore_index=True).to_parquet(tmp_path / "in.parquet")

@@ -14,17 +14,18 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.cards import DOUBTFUL, FREIGHT, UNREADABLE, doubtful, of_freight
+from support.examples import examples
 from support.faults import answer, echo, echoing
 
 import svc_tools
 from svc_sdk import AsyncSvc
-from svc_tools.frames.arrow import MONEY, RATE, cents_of, decimals, units_of
-from svc_tools.frames.queries import distinct_rows
+from svc_tools.frames.lookup.queries import distinct_rows
+from svc_tools.frames.values.arrow import MONEY, RATE, cents_of, decimals, units_of
 from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 CATEGORIES = [one.name for one in COLUMNS if one.form == "category"]
 MIXED = pd.DataFrame(
@@ -469,7 +470,7 @@ _CELLS = st.sampled_from(["TX", "CA", "", None, "NY"])
 _TEXTS = st.sampled_from(["78701", "78702", None, "07030", "7030"])
 
 
-@settings(max_examples=60)
+@examples(15, of=60)
 @given(st.lists(st.tuples(_CELLS, _TEXTS, st.sampled_from([1, 2, None])), max_size=40))
 def test_rows_share_a_question_exactly_where_their_cells_are_equal(rows):
     frame = pd.DataFrame(rows, columns=["a", "b", "c"]).astype(

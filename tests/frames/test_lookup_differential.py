@@ -12,19 +12,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.faults import answer, serving
 from support.frames import queries_of
 
 from svc_sdk import Svc
-from svc_tools.dates import DateTerms
 from svc_tools.demo.run import orders as demo_orders
-from svc_tools.frames.columns import find_inputs
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.lookup.columns import find_inputs
+from svc_tools.frames.lookup.results import lookups_of
 from svc_tools.lookup.reviewing import as_of_status, review_reasons
-from svc_tools.places import Cells, Question, first_day, on_day, question
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.dates import DateTerms
+from svc_tools.tables.places import Cells, PlaceQuery, first_day, on_day, place_query
+from svc_tools.tables.text_dtype import text_dtype
 
 CHICAGO = ZoneInfo("America/Chicago")
 
@@ -103,8 +104,8 @@ def frames(draw):
 
 def by_itself(client, cells, grain, *, dated):
     """What one row gets that is looked up alone."""
-    one = question(Cells(**cells), dated=dated, style=DateTerms(tz=CHICAGO).style())
-    if not isinstance(one, Question):
+    one = place_query(Cells(**cells), dated=dated, style=DateTerms(tz=CHICAGO).style())
+    if not isinstance(one, PlaceQuery):
         return one.status, None, one.reason
     arguments = one.place.arguments()
     if one.place.as_of is not None:
@@ -125,9 +126,7 @@ def same(client, frame, result, grain, prefix=""):
         assert (status, None if rate is None else f"{rate:.5f}", error) == expected, row
 
 
-_FOR = settings(
-    max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+_FOR = examples(12, of=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @_FOR
@@ -229,10 +228,10 @@ def test_every_form_of_a_date_is_the_day_that_its_cell_names(form, many):
     frame = pd.DataFrame({"state": "TX", "zip": "78701", "as_of": _cast(dates, _DATED[form])})
     frame = frame.iloc[3:].sample(frac=0.9, random_state=1)
     got = [one for one, _ in queries_of(frame, find_inputs(frame, {}, DateTerms(tz=CHICAGO)))]
-    assert [one.place.as_of if isinstance(one, Question) else one.reason for one in got] == [
-        one.place.as_of if isinstance(one, Question) else one.reason
+    assert [one.place.as_of if isinstance(one, PlaceQuery) else one.reason for one in got] == [
+        one.place.as_of if isinstance(one, PlaceQuery) else one.reason
         for one in (
-            question(
+            place_query(
                 Cells(state="TX", zip="78701", as_of=cell),
                 dated=True,
                 style=DateTerms(tz=CHICAGO).style(),
@@ -264,9 +263,9 @@ def test_what_is_said_of_every_row_is_what_the_rules_say_of_its_answer(request, 
     assert len(outcomes) > 50
     for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
         cells = Cells(**{role: row[label] for role, label in roles.items()})
-        one = question(cells, dated=True)
+        one = place_query(cells, dated=True)
         proved = None
-        if isinstance(one, Question):
+        if isinstance(one, PlaceQuery):
             own = one.place.as_of
             asked_day = own if client == "embedded" else first_day(own, grain)
             outcome = outcomes[on_day(one, asked_day).place]

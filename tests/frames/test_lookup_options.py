@@ -18,12 +18,12 @@ import svc_tools
 from svc_tools.config import ConfigurationError
 from svc_tools.demo.run import orders as demo_orders
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.enrich import LookupFailedError
-from svc_tools.frames.freeze import changed_rows
-from svc_tools.frames.results import decode, lookups_of
+from svc_tools.frames.lookup.enrich import LookupFailedError
+from svc_tools.frames.lookup.freeze import changed_rows
+from svc_tools.frames.lookup.results import decode, lookups_of
 from svc_tools.lookup.columns import DETAIL_COLUMNS, LOOKUP_COLUMNS, lookup_columns
-from svc_tools.roles import DatesAmbiguous
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.roles import DatesAmbiguous
+from svc_tools.tables.text_dtype import text_dtype
 
 PLACE = {"state": "TX", "zip": "78701"}
 LATE = "2024-03-01 02:30:00+00:00"

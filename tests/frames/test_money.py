@@ -8,11 +8,12 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
-from svc_tools.frames.decimal_marks import evidence_of, marks_of
-from svc_tools.frames.money import whole_cents
+from svc_tools.frames.values.decimal_marks import evidence_of, marks_of
+from svc_tools.frames.values.money import whole_cents
 
 CENTS = st.integers(-(10**13), 10**13)
 FORMS = {  # the mark between the thousands, the decimal mark, and how the column is read
@@ -51,7 +52,7 @@ def decided(texts, *, semicolons=False):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=30)
+@examples(7, of=30)
 @given(st.lists(CENTS, min_size=1), st.sampled_from(AROUND))
 def test_amounts_of_every_convention_are_read_back_exactly(form, cents, around):
     texts = [as_written(one, form, around) for one in cents]
@@ -61,7 +62,7 @@ def test_amounts_of_every_convention_are_read_back_exactly(form, cents, around):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(max_examples=30)
+@examples(7, of=30)
 @given(st.lists(st.integers(-(10**11), 10**11), min_size=1))
 def test_whole_dollars_of_every_convention_are_read_or_asked_about(form, amounts):
     thousands, decimal, _ = FORMS[form]

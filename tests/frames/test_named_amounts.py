@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.tables.roles import ColumnAmbiguous
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.csv_files import FileError
 from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.files.enriching import view_of_file
-from svc_tools.roles import ColumnMissing, names_below
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.roles import ColumnMissing, names_below
 
 CASES = Path(__file__).parents[1] / "data" / "sales_files"
 NAMES = ["Order Date", "State", "Zip", "Amount"]

@@ -9,19 +9,20 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.command import svc_tools
+from support.examples import examples
 from support.faults import echo, echoing
 from support.frames import enriched as enriched_rows
 from support.frames import half, line, lost, row, tax_of, taxed, units
 
-from svc_tools.codes import NOT_DUE, codes_of
 from svc_tools.frames import enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.files.result import FileTotals
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.frames.taxes.not_due import NotDue
+from svc_tools.show.codes import NOT_DUE, codes_of
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 GA = [{"state": "GA", "nexus_type": "economic", "registered_at": "2026-01-01"}]
@@ -137,7 +138,7 @@ def test_what_an_export_marks_as_not_taxable_is_no_line_of_a_state_where_no_tax_
 _ROWS = st.tuples(st.integers(0, len(LINES) - 1), st.booleans())
 
 
-@settings(max_examples=25)
+@examples(6, of=25)
 @given(st.lists(_ROWS, min_size=1, max_size=12), st.data())
 def test_the_rows_of_a_file_in_parts_are_those_of_the_frame(drawn, data):
     lines, market = [LINES[at] for at, _ in drawn], [yes for _, yes in drawn]

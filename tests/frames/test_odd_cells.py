@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from svc_tools.frames.files.enriching import enrich_file
-from svc_tools.roles import NoUsableRows
+from svc_tools.tables.roles import NoUsableRows
 
 
 class Raises:

@@ -23,11 +23,11 @@ from support.figures import (
 from typer.testing import CliRunner
 
 from svc_tools.cli.app import app
-from svc_tools.exports import recognized
 from svc_tools.frames import enrich_file
-from svc_tools.frames.arrow import frame_of
-from svc_tools.frames.columns import propose
-from svc_tools.tabular import open_table
+from svc_tools.frames.lookup.columns import propose
+from svc_tools.frames.values.arrow import frame_of
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.tabular import open_table
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.session import Session
 
@@ -207,7 +207,7 @@ def test_every_number_that_two_outputs_share_is_the_same(
 ):
     monkeypatch.setenv("SVC_CACHE", str(tmp_path / "results.db"))
     if kind != "as it is":
-        monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 25_000)
+        monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 25_000)
     source, frame = files_of(name, kind, tmp_path)
 
     assert (name in COLLECTED) == ("collected" in recognized(frame.columns).found(frame.columns))

@@ -14,11 +14,11 @@ from svc_tools.frames import enrich_file, exposure_of_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.options import AmountOptions, ExposureOptions, FileOptions
 from svc_tools.frames.reports.facts import facts_of
-from svc_tools.frames.review_rows import figures_of
+from svc_tools.frames.review.codes import figures_of
+from svc_tools.frames.review.summary import summarize
 from svc_tools.frames.sales.exposure import daily_sales, daily_sales_of_file
-from svc_tools.frames.summary import summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,7 +173,7 @@ def test_chunks_of_one_row_have_the_sales_of_the_frame(
 ) -> None:
     case = CASES[name]
     case.frame().to_parquet(tmp_path / "in.parquet")
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 1)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 1)
 
     found = exposure_of_file(
         tmp_path / "in.parquet", as_of="2026-10-31", progress=False, **case.tax
@@ -281,7 +281,7 @@ def test_exposure_asks_what_the_columns_leave_open(tmp_path) -> None:
 
 def test_what_only_later_rows_show_is_asked_too(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("svc_tools.frames.sales.exposure.MOST_ROWS", 40)
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 20)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 20)
     rows = {"State": "WA", "Order Date": "2026-08-14", "Type": "Sale"}
     sold = pd.DataFrame([rows | {"Order": f"A{number}"} for number in range(100)])
     sold["Subtotal"] = [f"{100 + number}.00" for number in range(100)]

@@ -27,14 +27,14 @@ from support.waiting import Steps
 
 import svc_tools
 import svc_tools.frames.dask
-from svc_tools import tabular
 from svc_tools.frames import enrich_file
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.lookup.joining import ResultColumns
 from svc_tools.frames.taxes.tax import Tax
 from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.computed import Computed
-from svc_tools.roles import ColumnAmbiguous, DatesAmbiguous
+from svc_tools.tables import tabular
+from svc_tools.tables.roles import ColumnAmbiguous, DatesAmbiguous
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 
@@ -245,8 +245,8 @@ def _kinds(schema):
 def test_a_file_is_read_twice_and_nothing_is_computed_without_rows(
     embedded, tmp_path, monkeypatch, tax, kind
 ):
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 1_000)
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 1_000)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 1 << 16)
     monkeypatch.setattr(
         "svc_tools.frames.files.job.MOST_ROWS", 1
     )  # the layout is of the first rows
@@ -463,7 +463,7 @@ def test_a_file_that_is_interrupted_is_not_written(embedded, tmp_path, monkeypat
 def test_a_column_of_categories_does_not_move_the_ends_of_the_parts(
     embedded, by_frame, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 7)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 7)
     frame = orders(40).assign(note=pd.Categorical(["gift", "wrapped", None, "gift"] * 10))
     frame["bill"] = [f"B{number // 3}" for number in range(40)]
     source, output = tmp_path / "in.parquet", tmp_path / "out.parquet"
@@ -499,7 +499,7 @@ def test_a_block_of_a_csv_in_parts_gives_the_rows_of_the_whole(
 ):
     options = {"tax": {}, "client": embedded, "tz": "America/Chicago"}
     whole = enrich_file(EXPORTS / name, tmp_path / "whole.parquet", **options)
-    monkeypatch.setattr("svc_tools.tabular._MOST_ROWS", 16)
+    monkeypatch.setattr("svc_tools.tables.tabular._MOST_ROWS", 16)
     parts = enrich_file(EXPORTS / name, tmp_path / "parts.parquet", **options)
     expected, got = (pd.read_parquet(tmp_path / f"{one}.parquet") for one in ("whole", "parts"))
     assert by_rows(got) == by_rows(expected)

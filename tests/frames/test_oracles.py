@@ -18,7 +18,7 @@ import pytest
 from support.frames import MONEY, RATE, found, half, line, lost, parts, taxed
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 
 def cents(value):

@@ -8,10 +8,11 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
-from svc_tools.frames.lookup.order_numbers import (
+from svc_tools.frames.orders.order_numbers import (
     OrderColumns,
     by_order,
     find_order,
@@ -266,7 +267,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.integers(1, 8))
-@settings(max_examples=80)
+@examples(20, of=80)
 def test_codes_and_hashes_say_the_same_in_every_slice(rows, size):
     frame = pd.DataFrame(rows, columns=["Order ID", "Date", "State"], dtype=object)
     columns = OrderColumns("Order ID", "Date", ("State",))
@@ -286,7 +287,7 @@ def test_codes_and_hashes_say_the_same_in_every_slice(rows, size):
 
 
 @given(ROWS, st.randoms(use_true_random=False))
-@settings(max_examples=50)
+@examples(12, of=50)
 def test_the_order_of_whole_rows_does_not_matter(rows, random):
     whole = [row for row in rows if None not in row]
     shuffled = random.sample(range(len(whole)), len(whole))

@@ -23,7 +23,7 @@ from svc_tools.lookup.columns import (
     SHORT_COLUMNS,
     TAX_COLUMNS,
 )
-from svc_tools.roles import ColumnTaken
+from svc_tools.tables.roles import ColumnTaken
 
 ROWS = {"state": ["CA", "TX"], "zip": ["94105", "78701"], "amount": ["10.00", "20.00"]}
 TERMS = {"amount": "amount", "shipping": "1.00", "channel": "direct"}

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from support.frames import line, money, taxed
 
-from svc_tools.dates import DateTerms
 from svc_tools.frames import enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.analysis.periods import periods_of
-from svc_tools.roles import ColumnMissing
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.dates import DateTerms
+from svc_tools.tables.roles import ColumnMissing
+from svc_tools.tables.text_dtype import text_dtype
 
 DAYS = [date(2026, 5, 31), None, date(1969, 12, 31), date(2026, 6, 1)]
 LATE = time(23, 59)

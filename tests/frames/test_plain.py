@@ -13,7 +13,7 @@ import pytest
 from support.frames import half, line, looked_up, lost, money, taxed, units
 
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, TAX_COLUMNS
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 MOMENT = datetime(2026, 8, 3, 14, 30, 15, 250_000, UTC)
 LINES = [

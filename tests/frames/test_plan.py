@@ -19,25 +19,25 @@ from support.frames import queries_of
 
 import svc_tools  # noqa: F401 - registers df.svc
 from svc_sdk import Svc
-from svc_tools.dates import DateTerms, read_one
-from svc_tools.frames import queries
-from svc_tools.frames.columns import Inputs
-from svc_tools.frames.enrich import plan_of
+from svc_tools.frames.lookup import queries
+from svc_tools.frames.lookup.columns import Inputs
+from svc_tools.frames.lookup.enrich import survey_plan
+from svc_tools.frames.lookup.queries import combined_codes
 from svc_tools.frames.lookup.sources import ServiceSource
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import LookupOptions
-from svc_tools.frames.queries import combined
-from svc_tools.places import (
+from svc_tools.tables.dates import DateTerms, read_one
+from svc_tools.tables.places import (
     GRAINS,
     NO_DATE,
     Cells,
     Place,
-    Question,
+    PlaceQuery,
     Refusal,
     first_day,
     on_day,
     on_days,
-    question,
+    place_query,
 )
 
 ORDERS = pd.DataFrame(
@@ -153,7 +153,7 @@ def test_combinations_are_numbered_as_they_appear(small, rows):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(queries, "_SMALL_SPAN", small)
         patch.setattr(queries, "_DENSE_SPAN", small)
-        codes, first = combined(columns, len(rows))
+        codes, first = combined_codes(columns, len(rows))
     assert (codes.tolist(), first.tolist()) == as_they_appear(rows)
 
 
@@ -171,7 +171,7 @@ PLACES = st.builds(
 @given(st.lists(st.tuples(PLACES, st.none() | st.dates()), max_size=20))
 def test_places_made_at_once_are_those_made_one_by_one(pairs):
     made = on_days([one for one, _ in pairs], [day for _, day in pairs])
-    single = [on_day(Question(one), day).place for one, day in pairs]
+    single = [on_day(PlaceQuery(one), day).place for one, day in pairs]
     assert made == single
     assert [hash(one) for one in made] == [hash(one) for one in single]
     again = pickle.loads(pickle.dumps(made))
@@ -206,12 +206,14 @@ def test_moments_ask_about_their_own_day(moments, form, grain, tz):
     inputs = Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, (), style)
     cells = [None if pd.isna(value) else value for value in frame["sold"]]
     for (one, day), value in zip(queries_of(frame, inputs, grain), cells, strict=True):
-        expected = question(Cells("TX", "78701", as_of=value), dated=True, style=style)
+        expected = place_query(Cells("TX", "78701", as_of=value), dated=True, style=style)
         if expected is NO_DATE:
             assert (one, day) == (NO_DATE, None)
         else:
             assert day == expected.place.as_of == read_one(value, style)
-            assert one == on_day(question(Cells("TX", "78701"), dated=False), first_day(day, grain))
+            assert one == on_day(
+                place_query(Cells("TX", "78701"), dated=False), first_day(day, grain)
+            )
 
 
 @pytest.mark.parametrize("unit", ["s", "ns"])
@@ -234,7 +236,7 @@ ROWS = st.lists(
 def test_the_plan_counts_the_questions_of_each_grain(rows):
     frame = pd.DataFrame(rows, columns=["zip", "sold"])
     read = {
-        grain: [question(Cells("TX", place, as_of=day), dated=True) for place, day in rows]
+        grain: [place_query(Cells("TX", place, as_of=day), dated=True) for place, day in rows]
         for grain in GRAINS
     }
     expected = {
@@ -242,7 +244,7 @@ def test_the_plan_counts_the_questions_of_each_grain(rows):
             {
                 on_day(one, first_day(one.place.as_of, grain)).place
                 for one in questions
-                if isinstance(one, Question)
+                if isinstance(one, PlaceQuery)
             }
         )
         for grain, questions in read.items()
@@ -250,7 +252,7 @@ def test_the_plan_counts_the_questions_of_each_grain(rows):
     survey = Survey.of(frame, Inputs({"zip": "zip", "as_of": "sold"}, {"state": "TX"}, ()))
     known = _Asked()
     with Svc(KEY, base_url="http://127.0.0.1:9") as client:  # no request is sent
-        plan = plan_of(survey, ServiceSource(client, known, LookupOptions()))
+        plan = survey_plan(survey, ServiceSource(client, known, LookupOptions()))
     assert dict(plan.grains) == expected
     assert (plan.quota_remaining, plan.computed) == (7, False)
     assert [len(places) for places in known.places] == [expected[grain] for grain in GRAINS]

@@ -8,18 +8,19 @@ from decimal import Decimal
 import matplotlib.colors
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
+from support.examples import examples
 from support.frames import enriched, partial, row
 
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.charting.rate_chart import strips_of
 from svc_tools.frames.charting.tile_map import short_dollars, tile_map
-from svc_tools.frames.summary import summarize
-from svc_tools.places import STATES
+from svc_tools.frames.review.summary import summarize
+from svc_tools.tables.states import STATES
 
 MIXED = (
     row("NJ", "100.00", "0.06625"),
@@ -111,7 +112,7 @@ def test_the_darker_the_more_and_white_letters_on_dark_tiles_only():
         assert (letters == "#ffffff") == (fill < 0.75)
 
 
-@settings(max_examples=30)
+@examples(7, of=30)
 @given(st.lists(st.integers(1, 10**13), min_size=1, max_size=51))
 def test_every_tax_is_in_the_class_whose_bounds_hold_it(cents):
     rows = [

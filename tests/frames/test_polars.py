@@ -12,15 +12,16 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from support.examples import examples
 
 import svc_tools
 from svc_tools.frames import LookupFailedError, SvcAccessor, TaxFailedError
 from svc_tools.lookup.columns import TAX_COLUMNS
 from svc_tools.nexus import read_register
-from svc_tools.roles import ColumnError
+from svc_tools.tables.roles import ColumnError
 
 CELLS = {
     "zip": st.sampled_from(["94105", "7030", "98101", "70112", "see notes", "00901", "", None]),
@@ -72,9 +73,7 @@ def rated(orders, embedded):
     return orders.svc.lookup(client=embedded, cache=False, progress=False)
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(5, of=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, forms=st.fixed_dictionaries({k: st.sampled_from(v) for k, v in FORMS.items()}))
 def test_every_result_is_that_of_pandas_converted(embedded, rows, forms):
     own = (

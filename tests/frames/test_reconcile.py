@@ -10,15 +10,16 @@ from html import escape
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.frames import DELAWARE, SEATTLE, half, line, looked_up, lost, parts, taxed, units
 
-from svc_tools.codes import codes_of
 from svc_tools.frames.analysis.comparison import CLASSES
 from svc_tools.frames.analysis.reconcile import LINE_COLUMNS
-from svc_tools.frames.summary import Resting
-from svc_tools.text_dtype import text_dtype
+from svc_tools.frames.review.summary import Resting
+from svc_tools.show.codes import codes_of
+from svc_tools.tables.text_dtype import text_dtype
 
 FOUR = parts("state 1 S 4000", "county 2 C 3000", "city 3 T 1900", "district 4 D 500")
 SUMMED = (
@@ -362,7 +363,7 @@ def frames(draw):
 
 
 @given(frames(), st.sampled_from(["0", "0.01", "5.00"]))
-@settings(max_examples=40)
+@examples(10, of=40)
 def test_the_tables_add_up_to_the_totals_and_the_lines_to_both(frame, tolerance):
     made = frame.svc.reconcile(tolerance=tolerance, by="shop", period="month")
     totals, lines = made.totals, made.lines
@@ -387,7 +388,7 @@ def test_the_tables_add_up_to_the_totals_and_the_lines_to_both(frame, tolerance)
 
 
 @given(frames(), st.sampled_from(["0", "0.01", "5.00"]))
-@settings(max_examples=40)
+@examples(10, of=40)
 def test_the_class_of_each_row_is_that_of_its_figures(frame, tolerance):
     lines = frame.svc.reconcile(tolerance=tolerance).lines
     due = lines["tax_due"] if "tax_due" in lines else lines["tax"]
@@ -418,7 +419,7 @@ def test_the_class_of_each_row_is_that_of_its_figures(frame, tolerance):
         max_size=40,
     )
 )
-@settings(max_examples=40)
+@examples(10, of=40)
 def test_a_reason_is_never_claimed_without_its_arithmetic(rows):
     amounts = [Decimal(row[0]).scaleb(-2) for row in rows]
     collected = [Decimal(cents * rate // 10**5 + more).scaleb(-2) for cents, rate, more, _ in rows]

@@ -9,16 +9,17 @@ from pathlib import Path
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.frames import enriched, partial, row
 from support.shops import COLUMNS, columns_of
 
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports import page as report_page
-from svc_tools.frames.summary import RATE_NOTES, summarize
-from svc_tools.text_dtype import text_dtype
+from svc_tools.frames.review.summary import RATE_NOTES, summarize
+from svc_tools.tables.text_dtype import text_dtype
 
 VOID = {"meta", "br"}
 MIXED = (
@@ -142,7 +143,7 @@ NASTY = st.one_of(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@examples(5, of=20)
 @given(text=NASTY, name=NASTY, title=NASTY)
 def test_no_text_from_the_data_becomes_markup(tmp_path_factory, text, name, title):
     folder = tmp_path_factory.mktemp("page")

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.frames import (
     enriched,
     half,
@@ -22,11 +23,11 @@ from support.frames import (
     units,
 )
 
-from svc_tools.codes import CODES, codes_of, lookup_page, what_to_do
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.review import REVIEW_COLUMNS, ReviewCounts, reviewed
+from svc_tools.frames.review.review import REVIEW_COLUMNS, ReviewCounts, reviewed
 from svc_tools.frames.taxes.taxed_rows import goods_of, goods_of_tax
-from svc_tools.text_dtype import text_dtype
+from svc_tools.show.codes import CODES, codes_of, lookup_page, what_to_do
+from svc_tools.tables.text_dtype import text_dtype
 
 RANGED = line(
     needs_review=True,
@@ -221,7 +222,7 @@ KINDS = [line(), DOUBTED, RANGED, half(), lost(), lost("failed", state="GA"), lo
     ),
     st.integers(1, 100),
 )
-@settings(max_examples=40)
+@examples(10, of=40)
 def test_every_row_that_needs_a_person_is_listed_once_and_the_sums_tie(drawn, share):
     kinds = [kind for kind, _ in drawn]
     amounts = [None if cents is None else Decimal(cents).scaleb(-2) for _, cents in drawn]

@@ -5,18 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from svc_tools.frames import enrich_file
-from svc_tools.frames.lookup.row_kinds import (
-    KindColumn,
-    KindCounts,
-    find_kinds,
-    row_kinds,
-    signed,
-)
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.frames.orders.row_kinds import KindColumn, KindCounts, find_kinds, row_kinds, signed
+from svc_tools.tables.roles import ColumnAmbiguous
 
 CENTS = 100_00
 
@@ -403,7 +398,7 @@ WORDS = ["paid", "voided", "Pending", "refunded", "Refund", None]
     st.integers(1, 7),
     st.sampled_from(["subtract", "add", "leave"]),
 )
-@settings(max_examples=60)
+@examples(15, of=60)
 def test_slices_of_a_file_give_what_the_whole_gives(rows, size, answer):
     frame = pd.DataFrame({"Status": [word for word, _ in rows]}, dtype=object)
     cents = np.array([amount for _, amount in rows])
@@ -488,7 +483,7 @@ def test_a_return_by_its_quantity_far_down_in_a_file_is_asked_about_too(
     embedded, tmp_path, monkeypatch, tax
 ):
     monkeypatch.setattr("svc_tools.frames.files.job.MOST_ROWS", 5)
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 5)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 5)
     rows = pd.DataFrame(
         {
             "Order": np.arange(30).astype(str),

@@ -11,8 +11,8 @@ from support.frames import enriched, row
 
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.row_states import states_of
-from svc_tools.text_dtype import text_dtype
+from svc_tools.frames.lookup.row_states import states_of
+from svc_tools.tables.text_dtype import text_dtype
 
 LOST = row("TX", rate=None)
 

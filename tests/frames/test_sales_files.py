@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.command import svc_tools
+from support.examples import examples
 from support.sales_files import dollars, shop
 
-from svc_tools import tabular
 from svc_tools.frames import enrich_file
-from svc_tools.roles import ColumnAmbiguous
+from svc_tools.tables import tabular
+from svc_tools.tables.roles import ColumnAmbiguous
 
 DATA = Path(__file__).parents[1] / "data"
 FILES, EXPORTS = DATA / "sales_files", DATA / "exports"
@@ -264,7 +265,7 @@ def outcome(embedded, sale) -> tuple[str, list[int]]:
 class TestShops:
     """Files of shops of which the truth of each order is known."""
 
-    @settings(max_examples=18)
+    @examples(5, of=18)
     @given(SEEDS)
     def test_a_file_has_the_right_figures_or_is_asked_about(self, embedded, seed) -> None:
         sale = shop(seed)
@@ -274,7 +275,7 @@ class TestShops:
         if how == "read":
             assert len(checked) <= len(sale.goods) / 4
 
-    @settings(max_examples=10)
+    @examples(5, of=10)
     @given(SEEDS, st.sampled_from(["one", "repeated", "first"]))
     def test_what_the_sums_prove_is_not_asked(self, embedded, seed, rows) -> None:
         pieces = rows == "repeated" or seed % 2 == 0
@@ -283,7 +284,7 @@ class TestShops:
 
         assert how == "read"
 
-    @settings(max_examples=4)
+    @examples(2, of=4)
     @given(SEEDS)
     def test_an_order_without_its_lines_on_several_rows_is_asked_about_once(
         self, embedded, seed
@@ -299,7 +300,7 @@ class TestShops:
         found = taxed(embedded, sale.frame, once=question.likely)
         assert wrong(found, sale) == []
 
-    @settings(max_examples=12)
+    @examples(5, of=12)
     @given(SEEDS, st.sampled_from([0.03, 0.08, 0.2, 0.5, 1.0]))
     def test_tips_that_have_no_column_are_to_check_or_asked_about(
         self, embedded, seed, hidden
@@ -311,7 +312,7 @@ class TestShops:
         if how == "read":
             assert set(np.flatnonzero(sale.hidden)) <= {*checked, *np.flatnonzero(sale.no_sale)}
 
-    @settings(max_examples=10)
+    @examples(5, of=10)
     @given(SEEDS, st.sampled_from(KINDS))
     def test_neither_order_nor_types_nor_further_columns_change_a_figure(
         self, embedded, seed, kind

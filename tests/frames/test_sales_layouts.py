@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from support.command import svc_tools
 
-from svc_tools.exports import recognized
 from svc_tools.frames import enrich_file
+from svc_tools.tables.exports import recognized
 
 DATA = Path(__file__).parents[1] / "data"
 FILES = DATA / "sales_files"
@@ -51,7 +51,7 @@ def test_a_file_has_the_same_tax_however_it_is_parted(
 ) -> None:
     own = pd.read_csv(FILES / f"{name}.csv", dtype="str")
     own.to_parquet(tmp_path / "in.parquet")
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", chunk)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", chunk)
 
     enrich_file(
         *(tmp_path / "in.parquet", tmp_path / "out.parquet"), client=embedded, tax={}, cache=False

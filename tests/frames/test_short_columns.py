@@ -12,9 +12,9 @@ import svc_tools
 from svc_tools.demo import orders
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.files.enriching import enrich_file
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, SHORT_COLUMNS, TAX_OPTION_COLUMNS
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 TEN = [
     "combined_rate",

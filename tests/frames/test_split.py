@@ -6,13 +6,14 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.frames import half, line, looked_up, lost, money, taxed
 
-from svc_tools.display import NOTHING
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
+from svc_tools.show.display import NOTHING
 
 DOUBTED = line(needs_review=True, lookup_review_reason="low_confidence")
 KINDS = [line(), DOUBTED, half(), lost(), lost("failed", state="GA"), lost("unsupported")]
@@ -55,7 +56,7 @@ def test_each_row_is_in_one_of_four_frames_with_its_dollars():
     st.booleans(),
     st.sampled_from([None, "use"]),
 )
-@settings(max_examples=40)
+@examples(10, of=40)
 def test_the_groups_are_all_rows_once_and_agree_with_review_and_summary(drawn, with_tax, partial):
     amounts = [None if cents is None else Decimal(cents).scaleb(-2) for _, cents in drawn]
     frame = looked_up([kind for kind, _ in drawn], amount=money(amounts))

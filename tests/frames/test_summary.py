@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from support.frames import enriched, partial, row
 
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.aggregates import ConfidenceTax, Count, Failure, Source
-from svc_tools.frames.split import Part
-from svc_tools.frames.summary import Resting
-from svc_tools.frames.summary import summarize as summarized
+from svc_tools.frames.review.aggregates import ConfidenceTax, Count, FailureCount, SourceCount
+from svc_tools.frames.review.split import Part
+from svc_tools.frames.review.summary import Resting
+from svc_tools.frames.review.summary import summarize as summarized
 from svc_tools.frames.taxes.taxed_rows import goods_of
 
 
@@ -48,8 +48,8 @@ def test_confidence_is_counted_for_rows_with_a_rate_only():
 def test_the_reasons_for_missing_rates_come_most_frequent_first_and_the_rest_as_a_number():
     rows = [row(rate=None, lookup_error=f"reason {number:02}") for number in range(12)]
     summary = summarize(enriched(*rows, row(rate=None, lookup_error="reason 11"), row()))
-    assert summary.failures[0] == Failure("unresolved", "reason 11", 2)
-    assert summary.failures[1] == Failure("unresolved", "reason 00", 1)
+    assert summary.failures[0] == FailureCount("unresolved", "reason 11", 2)
+    assert summary.failures[1] == FailureCount("unresolved", "reason 00", 1)
     assert len(summary.failures) == 10
     assert summary.other_failures == 2
 
@@ -57,8 +57,8 @@ def test_the_reasons_for_missing_rates_come_most_frequent_first_and_the_rest_as_
 def test_sources_and_editions_are_those_of_rows_with_a_rate():
     summary = summarize(enriched(row(), row(), row(lookup_edition=None), row(rate=None)))
     assert summary.sources == (
-        Source("embedded service: state table", "2026-11", 2, Decimal("13.26")),
-        Source("embedded service: state table", "not stated", 1, Decimal("6.63")),
+        SourceCount("embedded service: state table", "2026-11", 2, Decimal("13.26")),
+        SourceCount("embedded service: state table", "not stated", 1, Decimal("6.63")),
     )
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support.frames import line, looked_up, lost, rated, tax_of
 
 import svc_tools  # noqa: F401 - registers df.svc
-from svc_tools.frames.money import whole_cents
 from svc_tools.frames.taxes.tax import TaxFailedError
+from svc_tools.frames.values.money import whole_cents
 from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
     DETAIL_COLUMNS,
@@ -23,7 +23,7 @@ from svc_tools.lookup.columns import (
     TAX_COLUMNS,
     TAX_OPTION_COLUMNS,
 )
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.frames import dollars, found, rated, tax_of
 
-from svc_tools.frames.money import whole_cents
 from svc_tools.frames.taxes.tax_lines import Exempt, taxable_shipping
+from svc_tools.frames.values.money import whole_cents
 
 CENTS = st.integers(-(10**13), 10**13)
 

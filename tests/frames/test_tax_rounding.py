@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.frames import dollars, found, rated, tax_of
 
 from svc_tools.frames.taxes.invoices import shared_out, tax_by_invoice
-from svc_tools.frames.taxes.rounding import rounded_tax
+from svc_tools.frames.values.rounding import rounded_tax
 from svc_tools.lookup.options import ROUNDINGS
 
 MODES = {

@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.command import svc_tools
 
-from svc_tools.exports import recognized
 from svc_tools.frames import enrich_file
-from svc_tools.frames.lookup.order_lines import is_gift_card
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup.reading import lines_of_export, reading_of_export
-from svc_tools.roles import FlagsAmbiguous, SaysOpposite, says_of_tax
+from svc_tools.frames.orders.order_lines import is_gift_card
+from svc_tools.frames.orders.orders import Orders
+from svc_tools.frames.orders.reading import lines_of_export, reading_of_export
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.roles import FlagsAmbiguous, SaysOpposite, says_of_tax
 
 FILES = Path(__file__).parents[1] / "data" / "sales_files"
 SHOPIFY = [
@@ -219,7 +219,7 @@ def test_a_file_has_the_same_figures_however_its_orders_are_parted(
     # rows of all first lines, then those of the further ones
     apart = own.iloc[np.argsort(own["Name"].duplicated().to_numpy(), kind="stable")]
     expected = taxed_of(embedded, own)
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", chunk)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", chunk)
 
     for parted in (own, apart):
         parted.to_parquet(tmp_path / "in.parquet", index=False)
@@ -244,7 +244,7 @@ def test_a_file_has_the_same_figures_however_its_orders_are_parted(
 @pytest.mark.parametrize("chunk", [1, 1000])
 def test_orders_whose_lines_are_missing_are_said(embedded, tmp_path, monkeypatch, chunk) -> None:
     own = frame(order("#1", "150.00", LAMP, BOOK), order("#2", "100.00", LAMP))[::2]
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", chunk)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", chunk)
     own.to_parquet(tmp_path / "in.parquet", index=False)
 
     run = enrich_file(
@@ -268,7 +268,7 @@ def test_two_orders_of_one_number_have_their_own_lines(embedded) -> None:
 def test_an_order_with_two_amounts_is_to_check(embedded, tmp_path, monkeypatch) -> None:
     rows = order("#1", "100.00", LAMP) + order("#1", "50.00", BOOK)
     own = frame(rows)
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 1)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 1)
     own.to_parquet(tmp_path / "in.parquet")
 
     taxed = taxed_of(embedded, own)
@@ -331,7 +331,7 @@ def test_an_amount_of_the_line_is_taken_off_and_that_of_an_order_is_to_check(
     own = frame(order("#1", "150.00", LAMP, ("Book", "50.00", "no")), order("#2", "25.00", BOOK))
     own["own"] = ["100.00", "50.00", "25.00"]
     own["of_order"] = ["150.00", "0.00", "50.00"]
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 1)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 1)
     own.to_parquet(tmp_path / "in.parquet")
 
     taxed = taxed_of(embedded, own, amount=amount)
@@ -535,7 +535,7 @@ def test_an_order_whose_rows_differ_in_a_column_of_taxable_rows_has_no_tax(
 ) -> None:
     own = frame(order("#1", "150.00", ("Lamp", "100.00", ""), ("Book", "50.00", "")))
     own["Subject"] = ["yes", "no"]
-    monkeypatch.setattr("svc_tools.tabular._PARQUET_ROWS", 1)
+    monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 1)
     own.to_parquet(tmp_path / "in.parquet")
 
     taxed = taxed_of(embedded, own, taxable="Subject")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
-from svc_tools.frames.lookup.total_rows import TotalRows
-from svc_tools.frames.money import Money
+from svc_tools.frames.orders.total_rows import TotalRows
+from svc_tools.frames.values.money import Money
 
 PLACE = ("Date", "Zip")
 COLUMNS = ["Order ID", "Customer", "Date", "Zip", "Amount"]
@@ -182,7 +183,7 @@ def with_totals(groups, style):
     st.sampled_from(["word", "sum"]),
     st.integers(1, 6),
 )
-@settings(max_examples=60)
+@examples(15, of=60)
 def test_every_total_and_no_sale_is_found_in_every_slice(groups, style, size):
     rows, expected = with_totals(groups, style)
     assert totals(rows) == expected
@@ -190,7 +191,7 @@ def test_every_total_and_no_sale_is_found_in_every_slice(groups, style, size):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(-50, 50)), max_size=20), st.integers(1, 6))
-@settings(max_examples=60)
+@examples(15, of=60)
 def test_slices_give_what_the_whole_gives(drawn, size):
     rows = [extra(cents) if blank else sale("1", cents) for blank, cents in drawn]
     assert totals(rows, size=size) == totals(rows)

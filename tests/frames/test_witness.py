@@ -11,22 +11,23 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.order_figures import OrderFigures, residuals
 from support.sales_files import dollars, sales_file
 
-from svc_tools.frames.lookup.by_rates import weigh_by_rates
-from svc_tools.frames.lookup.doubts import described, question
-from svc_tools.frames.lookup.figures import Rows, money_table
-from svc_tools.frames.lookup.kinds import kind_of, may_be_money
-from svc_tools.frames.lookup.levels import levels
-from svc_tools.frames.lookup.sums import Answers, Term
-from svc_tools.frames.lookup.witness import settle, weigh
-from svc_tools.roles import Question
+from svc_tools.frames.orders.by_rates import weigh_by_rates
+from svc_tools.frames.orders.doubts import question_of_doubt, sums_in_words
+from svc_tools.frames.orders.figures import OrderAmounts, money_table
+from svc_tools.frames.orders.kinds import kind_of, may_be_money
+from svc_tools.frames.orders.levels import levels
+from svc_tools.frames.orders.sums import Answers, Term
+from svc_tools.frames.orders.witness import settle, weigh
+from svc_tools.tables.roles import Question
 
 if TYPE_CHECKING:
-    from svc_tools.frames.lookup.witness import Verdict
+    from svc_tools.frames.orders.witness import Verdict
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 SEATTLE = 10550
@@ -69,7 +70,7 @@ def asked(verdict: Verdict) -> list[str]:
     return [one.reason for one in verdict.doubts]
 
 
-def figures(verdict: Verdict, frame: pd.DataFrame) -> Rows:
+def figures(verdict: Verdict, frame: pd.DataFrame) -> OrderAmounts:
     """What each order comes to."""
     labels = [label for label in frame.columns if label != "Order"]
     orders = orders_of(frame)
@@ -240,7 +241,7 @@ class TestSums:
 
         verdict = read(frame)
 
-        assert described(verdict.sums) == (
+        assert sums_in_words(verdict.sums) == (
             "'Total' = 'Subtotal' - 'Discount' + 'Shipping' + 'Sales Tax'"
         )
         assert verdict.sums.witness == "sum"
@@ -265,7 +266,7 @@ class TestSums:
     def test_a_discount_that_the_sum_does_without_is_in_the_subtotal(self) -> None:
         verdict = read(file(Subtotal=PRICES, Discount=DISCOUNT, Tax=TAX, Total=plus(PRICES, TAX)))
 
-        assert described(verdict.sums) == "'Total' = 'Subtotal' + 'Tax'"
+        assert sums_in_words(verdict.sums) == "'Total' = 'Subtotal' + 'Tax'"
         assert ("Discount", "the discount is in 'Subtotal' already") in verdict.unused
 
     def test_a_total_that_does_without_the_tax_is_a_question(self) -> None:
@@ -312,7 +313,7 @@ class TestSums:
         doubts = read(frame).doubts
 
         assert [one.reason for one in doubts] == ["unexplained"]
-        assert question(doubts[0]).why.endswith("'Total 7' and 22 more are made of")
+        assert question_of_doubt(doubts[0]).why.endswith("'Total 7' and 22 more are made of")
         answered = read(frame, Answers(parts=doubts[0].likely))
         assert figures(answered, frame).goods.tolist() == PRICES
 
@@ -372,7 +373,7 @@ class TestSums:
 
         verdict = read(frame)
 
-        assert described(verdict.sums) == "'Total' = 'Price' + 'Tax'"
+        assert sums_in_words(verdict.sums) == "'Total' = 'Price' + 'Tax'"
         assert np.flatnonzero(verdict.to_check).tolist() == [2, 3]
 
     def test_a_cell_that_is_no_amount_is_to_check(self) -> None:
@@ -393,7 +394,7 @@ class TestSums:
         frame = file(Goods=PRICES[:2] * 5, Tax=TAX[:2] * 5, Amount=plus(PRICES, TAX)[:2] * 5)
 
         assert asked(read(frame)) == ["few_rows"]
-        assert question(read(frame).doubts[0]).why == (
+        assert question_of_doubt(read(frame).doubts[0]).why == (
             "only 2 distinct rows show that 'Amount' = 'Goods' + 'Tax'"
         )
         assert with_rates(read(frame)).sums.witness == "rates"
@@ -622,7 +623,7 @@ class TestByName:
         frame = file(Total=PRICES, Shipping=SHIPPING, Tax=TAX, Discount=DISCOUNT, Gift_Wrap=TAX)
 
         for doubt in read(frame).doubts:
-            put = question(doubt)
+            put = question_of_doubt(doubt)
             assert isinstance(put, Question)
             assert put.why
             assert not put.why.endswith(".")
@@ -668,7 +669,7 @@ class TestRates:
         verdict = with_rates(read(file(Amount=amount, Tax=TAX * 2)))
 
         assert asked(verdict) == ["mixed_rates"]
-        assert question(verdict.doubts[0]).why == (
+        assert question_of_doubt(verdict.doubts[0]).why == (
             "by the rates, 6 rows of 'Amount' contain 'Tax' and 4 do not"
         )
 
@@ -733,8 +734,8 @@ class TestRates:
         goods, tax = np.array([10000, 5000, 700]), np.array([1055, 0, 74])
         found = weigh_by_rates(
             [
-                Rows(goods, none, tax, none, none.astype(bool)),
-                Rows(goods - tax, none, tax, none, none.astype(bool)),
+                OrderAmounts(goods, none, tax, none, none.astype(bool)),
+                OrderAmounts(goods - tax, none, tax, none, none.astype(bool)),
             ],
             np.full(3, SEATTLE),
             np.ones(3, np.int8),
@@ -896,7 +897,7 @@ def weighed(sales, frame=None) -> Verdict:
 class TestShops:
     """Files of shops of which the right figures are known."""
 
-    @settings(max_examples=120)
+    @examples(30, of=120)
     @given(SEEDS)
     @example(69)
     @example(31_869)
@@ -916,7 +917,7 @@ class TestShops:
         if verdict.sums.tax:
             assert found.tax[use].tolist() == sales.tax[use].tolist(), sales.choices
 
-    @settings(max_examples=25)
+    @examples(6, of=25)
     @given(SEEDS)
     def test_an_ordinary_file_is_decided(self, seed) -> None:
         plain = {"discount": "column", "tax": "added", "delivery": "added", "tip": "none"}
@@ -929,7 +930,7 @@ class TestShops:
             assert verdict.sums is not None
             assert verdict.sums.witness == "sum"
 
-    @settings(max_examples=100)
+    @examples(25, of=100)
     @given(SEEDS)
     @example(121640)
     @example(411)
@@ -962,7 +963,7 @@ class TestShops:
 class TestInvariance:
     """What must not change the reading."""
 
-    @settings(max_examples=30)
+    @examples(7, of=30)
     @given(SEEDS)
     def test_shuffled_rows_and_further_columns(self, seed) -> None:
         sales = sales_file(seed)
@@ -978,7 +979,7 @@ class TestInvariance:
         assert after.doubts == before.doubts
         assert np.array_equal(after.to_check, before.to_check[mixed])
 
-    @settings(max_examples=25)
+    @examples(6, of=25)
     @given(SEEDS, st.sampled_from(["float", "decimal", "category", "arrow", "object"]))
     def test_other_dtypes(self, seed, kind) -> None:
         sales = sales_file(seed)
@@ -992,7 +993,7 @@ class TestInvariance:
         assert after.doubts == before.doubts
         assert np.array_equal(after.to_check, before.to_check)
 
-    @settings(max_examples=6)
+    @examples(3, of=6)
     @given(SEEDS, st.integers(1, 40))
     def test_chunks_give_the_figures_of_the_whole(self, seed, size) -> None:
         sales = sales_file(seed, tax="added", total=True, lines="repeated", pieces="some")
@@ -1162,7 +1163,7 @@ class TestExports:
 
         verdict = weigh(money_table(frame, list(frame.columns)), orders)
 
-        assert described(verdict.sums) == sums
+        assert sums_in_words(verdict.sums) == sums
         assert verdict.sums.witness == "sum"
         assert not verdict.to_check.any()
 

@@ -12,20 +12,21 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.utils.datetime import from_excel
+from support.examples import examples
 from support.frames import enriched, partial, row
 from support.tools import convert
 
-from svc_tools.csv_files import FileError
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.report import write_workbook
 from svc_tools.frames.reports.xlsx import Column, open_book, serial
-from svc_tools.frames.summary import RATE_NOTES
+from svc_tools.frames.review.summary import RATE_NOTES
 from svc_tools.lookup.columns import ADDED_COLUMNS
+from svc_tools.tables.csv_files import FileError
 
 
 @pytest.fixture
@@ -175,7 +176,7 @@ def test_review_lists_the_doubtful_rows_with_what_the_tax_may_be(written):
         max_size=12,
     )
 )
-@settings(max_examples=12, deadline=None)
+@examples(5, of=12)
 def test_the_sheet_review_holds_the_rows_of_the_review_in_its_order(tmp_path_factory, drawn):
     kinds = {
         "ok": row,
@@ -304,7 +305,7 @@ def test_a_value_that_a_sheet_cannot_hold_is_text_and_nothing_is_nothing(written
     assert table(written(frame)["Lines"])[0]["note"].value == stored
 
 
-@settings(max_examples=40)
+@examples(10, of=40)
 @given(st.lists(st.decimals("-1e8", "1e8", places=5), min_size=1, max_size=20))
 def test_decimals_have_their_own_digits_in_the_file(numbers):
     file = io.BytesIO()
@@ -314,7 +315,7 @@ def test_decimals_have_their_own_digits_in_the_file(numbers):
     assert [Decimal(str(cell.value)) for cell in sheet["A"][1:]] == numbers
 
 
-@settings(max_examples=50)
+@examples(12, of=50)
 @given(
     st.lists(
         st.one_of(st.text(), st.integers(-(10**17), 10**17), st.booleans(), st.none()),

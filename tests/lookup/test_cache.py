@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.answers import NOW, OTHER, OUTCOMES, PAST, PLACES, SOURCE, found, ok, zip_place
+from support.examples import examples
 from support.faults import KEY
 from support.systems import homes, posix
 
@@ -25,7 +26,7 @@ from svc_tools.lookup.cache import Cache, opened_cache
 from svc_tools.lookup.cache_store import place_key
 from svc_tools.lookup.expiry import FOR_EVER, LocalDays, keeps_until
 from svc_tools.lookup.outcomes import Component, Outcome
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def test_a_field_that_is_new_cannot_be_forgotten():
     assert len(dataclasses.fields(Component)) == 4
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@examples(7, of=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(PLACES, st.integers(1, 99_999), max_size=20))
 def test_any_places_are_stored_each_with_its_own_result(cache, rates):
     assume(len({place_key(place) for place in rates}) == len(rates))

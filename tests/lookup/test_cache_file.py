@@ -223,7 +223,7 @@ def test_a_full_disk_is_reported_once_and_what_was_stored_is_still_read(path):
 
 def test_another_process_that_never_ends_writing_is_not_waited_for_for_ever(path, monkeypatch):
     filled(path)
-    monkeypatch.setattr(cache_store, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(cache_store, "_BUSY_SECONDS", 0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         cache = fresh(path)

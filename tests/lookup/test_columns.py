@@ -18,7 +18,7 @@ from svc_tools.lookup import lock_file
 from svc_tools.lookup.cache_store import bodies_of, profile_of, row_of, write_profile
 from svc_tools.lookup.columns import COLUMNS, FACTS, LOOKUP_COLUMNS, SHORT_COLUMNS, TAXES
 from svc_tools.lookup.outcomes import FIRST_FIELDS, Component, Found, Outcome, of_response
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 FIRST = [
     *("combined", "state", "county", "city", "districts", "freight_taxable", "confidence"),

@@ -19,7 +19,7 @@ from random import Random
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from support.boundary_files import (
     AROUND_MINNEAPOLIS,
@@ -29,23 +29,24 @@ from support.boundary_files import (
     imported,
     line,
 )
+from support.examples import examples
 from support.systems import posix
 
 import svc_tools
 from svc_sdk import Svc, SvcError
 from svc_tools.config import Source, embedded_source
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.lookup.results import lookups_of
 from svc_tools.lookup import look_up
 from svc_tools.lookup.cache import Cache, cache_info, clear_cache
 from svc_tools.lookup.computed import Computed
 from svc_tools.lookup.outcomes import Outcome, failed, of_response
-from svc_tools.places import Place
 from svc_tools.service import computing, embedded
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.gazetteer import place_names
 from svc_tools.service.ratebook.imports.database import remove_editions
 from svc_tools.service.ratebook.query import NotResolved, Query
-from svc_tools.service.ratebook.resolver import changes_of, locate, rate
+from svc_tools.service.ratebook.resolver import days_of_change, locate, rate
+from svc_tools.tables.places import Place
 
 STATES = sorted(load_book().states)
 FIRST, LAST = date(2003, 1, 1), date(2031, 12, 31)
@@ -130,7 +131,7 @@ def changes(state, zip_code):
         location = locate(book, query, LAST)
     except NotResolved:
         return ()
-    return changes_of(book, state, location)
+    return days_of_change(book, state, location)
 
 
 def beside(days):
@@ -198,7 +199,7 @@ def places(draw):
 
 
 @pytest.mark.timeout(240)  # hundreds of requests on a busy machine
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(40, of=250, suppress_health_check=[HealthCheck.too_slow])
 @given(place=places(), day=st.dates(FIRST, LAST), detail=st.booleans(), data=st.data())
 @example(place=Place("T/X", "zip", zip="78701"), day=LAST, detail=False, data=None)
 @example(place=Place("..", "zip", zip="78701"), day=LAST, detail=False, data=None)
@@ -710,9 +711,9 @@ def test_a_forked_child_uses_the_service_of_its_parent_or_its_own(tmp_path):
 FORKED = """
 import os
 import svc_tools
-from svc_tools.frames.results import lookups_of
+from svc_tools.frames.lookup.results import lookups_of
 from svc_tools.lookup import look_up
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 places = [Place("TX", "zip", zip=zip_code) for zip_code in ("78701", "78702")]
 client = svc_tools.connect("embedded")

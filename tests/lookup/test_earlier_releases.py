@@ -27,7 +27,7 @@ from svc_tools.lookup.cache import Cache, cache_info
 from svc_tools.lookup.cache_store import checksum, text_checksum
 from svc_tools.lookup.lock_file import LockFileError, read_lock
 from svc_tools.lookup.outcomes import Component, Outcome
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 STORED = Path(__file__).parents[1] / "data" / "stored"
 CACHES = sorted(STORED.glob("*/results.db"))

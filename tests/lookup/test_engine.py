@@ -15,10 +15,11 @@ from itertools import pairwise
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from support.answers import PLACES, places, statuses
 from support.counting import BODY, counting
+from support.examples import examples
 from support.faults import (
     ALIVE,
     GOOD,
@@ -39,7 +40,7 @@ from svc_sdk import Svc, SvcError
 from svc_tools.config import source_of
 from svc_tools.lookup import Run, engine, look_up, lookup_many, many
 from svc_tools.lookup.cache import Cache, opened_cache
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 LIMITED = answer(429, b'{"error": {"code": "RATE_LIMITED", "message": "slow down"}}')
 NOT_FOUND = b'{"error": {"code": "NOT_FOUND", "message": "no such place"}}'
@@ -570,7 +571,7 @@ def server():
         yield state
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, of=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=PLACES, detail=st.booleans(), prefix=st.sampled_from(["", "/a/b", "/with blank"]))
 def test_a_run_sends_the_very_bytes_that_the_client_sends(server, place, detail, prefix):
     server.will(echo)

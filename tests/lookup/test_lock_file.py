@@ -23,7 +23,7 @@ from svc_tools.lookup.lock_file import (
 )
 from svc_tools.lookup.outcomes import Component, Outcome
 from svc_tools.lookup.reviewing import reasons_on
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 FROZEN = datetime(2026, 5, 31, 18, 0, tzinfo=UTC)
 NEXT = lock_file._VERSION + 1

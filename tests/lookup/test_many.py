@@ -23,7 +23,7 @@ import svc_tools
 from svc_sdk import AsyncSvc, Svc
 from svc_tools.lookup import alookup_many, lookup_many
 from svc_tools.lookup.cache import Cache
-from svc_tools.places import Cells, Place, question
+from svc_tools.tables.places import Cells, Place, place_query
 
 
 def rows(count):
@@ -68,7 +68,11 @@ def test_a_place_that_names_its_state_needs_no_other(scripted, faults, many):
 
 def test_equal_places_are_asked_once_whatever_form_they_have(scripted, faults, many):
     place = Place("TX", "zip", zip="78701")
-    same = [place, {"state": "Texas", "zip": 78701.0}, question(Cells("tx", "78701"), dated=False)]
+    same = [
+        place,
+        {"state": "Texas", "zip": 78701.0},
+        place_query(Cells("tx", "78701"), dated=False),
+    ]
     pairs = many([*same, *same], client=scripted)
     assert statuses(pairs) == {"ok": 6}
     assert len(faults.seen) == 1
@@ -266,7 +270,7 @@ from svc_sdk import Svc
 from svc_tools.lookup import alookup_many, lookup_many
 from svc_tools.lookup.cache import Cache
 from svc_tools.lookup.many import look_up
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 async def collected(stream):
     return [pair async for pair in stream]
@@ -316,7 +320,7 @@ import itertools, sys
 from pathlib import Path
 from svc_sdk import Svc
 from svc_tools.lookup import lookup_many
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 url, cache, door, count = sys.argv[1:]
 places = [Place("TX", "zip", zip=f"{10_000 + number}") for number in range(int(count))]
 with Svc("key-0123456789", base_url=url, timeout=2) as client:

@@ -16,9 +16,10 @@ from support.faults import GOOD, KEY
 from svc_sdk import NotFoundError, ServiceError, Svc, TaxResponse, TransportError
 from svc_tools.lookup import Component, Outcome, Status
 from svc_tools.lookup.many import lookup_many
-from svc_tools.lookup.outcomes import NO_SUM, counted_alike, failed, of_response
+from svc_tools.lookup.outcomes import NO_SUM, failed, of_response
 from svc_tools.lookup.reviewing import as_of_status, review_reasons, warnings_of
-from svc_tools.places import Place
+from svc_tools.lookup.troubles import counted_alike
+from svc_tools.tables.places import Place
 
 PLACE = Place("TX", "zip", zip="78701")
 AT = datetime(2026, 5, 1, 12, tzinfo=UTC)

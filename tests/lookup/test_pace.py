@@ -15,16 +15,17 @@ from datetime import datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.answers import places, statuses
 from support.counting import BODY
+from support.examples import examples
 from support.faults import KEY, answer, echo
 from support.systems import posix
 from support.waiting import until
 
 from svc_sdk import Svc
-from svc_sdk._responses import Failure, Reply
+from svc_sdk.wire import Failure, Reply
 from svc_tools.lookup import engine, look_up
 from svc_tools.lookup.pace import Pace, rate_limit
 
@@ -447,7 +448,7 @@ SHARES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, of=60)
 @given(
     shares=SHARES,
     concurrency=st.sampled_from([1, 16, 512]),
@@ -480,7 +481,7 @@ BOOTED = st.builds(
 ALL_USED = {"ratelimit-limit": "1", "ratelimit-remaining": "0", "ratelimit-reset": "3600"}
 
 
-@settings(max_examples=200)
+@examples(40, of=200)
 @given(began=BOOTED, after=st.sampled_from(["3600", "3600.0", "86400", ALL_USED]))
 @example(began=8190.749363561726, after="3600")  # an hour later minus this is less than an hour
 def test_a_pause_of_an_hour_ends_the_run_at_once_however_long_the_machine_is_up(began, after):
@@ -511,7 +512,7 @@ def test_a_pause_of_an_hour_ends_the_run_whatever_was_required_before(before):
     assert service.requests == 2
 
 
-@settings(max_examples=10)
+@examples(5, of=10)
 @given(began=BOOTED)
 def test_a_pause_of_less_than_an_hour_is_waited_for(began):
     service = Simulated(lambda sim, _: (429, "3599") if sim.requests == 2 else "ok", began=began)

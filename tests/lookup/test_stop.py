@@ -24,7 +24,7 @@ from svc_tools.frames import enrich_file
 from svc_tools.lookup import look_up, many
 from svc_tools.lookup.cache import Cache, opened_cache
 from svc_tools.lookup.outcomes import STOPPED
-from svc_tools.places import Place
+from svc_tools.tables.places import Place
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def stop():
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr("svc_tools.tabular._BLOCK_BYTES", 512)
+    monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 512)
 
 
 def after(count, stop):
@@ -185,8 +185,8 @@ def many():
 """
 FRAME = """
 import pandas as pd
-import svc_tools.frames.enrich as module
-from svc_tools.progress import NoProgress
+import svc_tools.frames.lookup.enrich as module
+from svc_tools.show.meters import NoProgress
 class Bar(NoProgress):
     count = 0
     def advance(self, count=1):
@@ -380,8 +380,8 @@ RUN = """
 from pathlib import Path
 from svc_tools.lookup import look_up
 from svc_tools.lookup.cache import Cache
-from svc_tools.places import Place
-from svc_tools.progress import NoProgress
+from svc_tools.tables.places import Place
+from svc_tools.show.meters import NoProgress
 class Reported(NoProgress):
     done = 0
     def advance(self, count=1):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from svc_tools.nexus import Threshold, Thresholds, exposure, read_register
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 AS_OF = date(2026, 11, 21)
 COVERS = (date(2020, 1, 1), AS_OF)

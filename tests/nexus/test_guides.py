@@ -19,7 +19,7 @@ from svc_tools.nexus import read_thresholds
 from svc_tools.nexus.notices import BAND_WORDS, BEFORE_REMOVING
 from svc_tools.nexus.planning import RULES
 from svc_tools.nexus.state_exposure import BANDS, EXPOSURE_COLUMNS
-from svc_tools.nexus.thresholds import COLUMNS, Logic, Measured
+from svc_tools.nexus.thresholds import THRESHOLD_COLUMNS, Logic, Measured
 
 NEXUS = (Path(__file__).parents[2] / "docs" / "NEXUS.md").read_text(encoding="utf-8")
 
@@ -53,7 +53,7 @@ DAY = date(2026, 11, 21)
 
 def test_the_guide_names_every_column_and_word():
     text = THRESHOLDS.read_text(encoding="utf-8")
-    words = [*COLUMNS, *EXPOSURE_COLUMNS, *BANDS, *get_args(Logic), *get_args(Measured)]
+    words = [*THRESHOLD_COLUMNS, *EXPOSURE_COLUMNS, *BANDS, *get_args(Logic), *get_args(Measured)]
     assert [word for word in words if f"`{word}`" not in text] == []
     shown = [f"| `{band}` | {BAND_WORDS[band]} |\n" for band in BANDS]
     assert [line for line in shown if line not in text] == []

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.nexus import KEYS, LOST, RECORDS, Nexus, plan_of, refused, statuses
 from support.systems import homes, posix
 
-from svc_tools import atomic
+from svc_tools.base import atomic
 from svc_tools.nexus import (
     ApplyError,
     ReceiptError,
@@ -29,7 +29,7 @@ from svc_tools.nexus import (
 from svc_tools.nexus.journal import Journal, JournalDamagedError, read_journal
 
 DE, NH, TX = KEYS[:3]
-HEAD = {"event": "journal", "format": journal.FORMAT, "version": journal.VERSION}
+HEAD = {"event": "journal", "format": journal.FORMAT, "version": journal.JOURNAL_VERSION}
 
 
 @pytest.fixture

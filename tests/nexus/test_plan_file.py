@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from support.tools import soffice
 
 from svc_tools.nexus import NEXUS_TYPES, PlanError, make_plan, read_plan, read_register
-from svc_tools.nexus.plan import COLUMNS, Missing, plan_header
+from svc_tools.nexus.plan import PLAN_COLUMNS, Missing, plan_header
 from svc_tools.nexus.planning import NO_SALES_TAX
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 DAY = date(2026, 11, 21)
 STATES_IN_TURN = ("OR", "NH", "DE", "MT", *(code for code in STATES if code not in NO_SALES_TAX))
@@ -67,7 +67,7 @@ FIRST = 3
 def edited(path, row, column, value):
     """The file with one cell changed, as a person would; `row` counts from the first record."""
     rows = cells_of(path)
-    rows[FIRST + row][COLUMNS.index(column)] = value
+    rows[FIRST + row][PLAN_COLUMNS.index(column)] = value
     return put(path, rows)
 
 
@@ -75,7 +75,7 @@ def test_what_is_written_is_read_back(plan, tmp_path):
     ticked = plan.tick(1).tick(4, action="replace")
     path = ticked.write(tmp_path / "plan.csv")
     assert read_plan(path) == ticked
-    assert cells_of(path)[:FIRST] == [[plan_header(plan)], [], [*COLUMNS]]
+    assert cells_of(path)[:FIRST] == [[plan_header(plan)], [], [*PLAN_COLUMNS]]
     assert [row[0] for row in cells_of(path)[FIRST:]] == ["", "x", "", "", "replace", ""]
     assert read_plan(path).missing == ("California lacks a record.",)
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")  # a spreadsheet then knows the encoding
@@ -147,11 +147,11 @@ def test_rows_wider_than_the_names_of_the_columns_are_listed(plan, tmp_path):
 def test_names_of_columns_that_a_program_ran_together_are_not_printed(plan, tmp_path):
     path = plan.write(tmp_path / "plan.csv")
     rows = cells_of(path)
-    rows[2] = ["remove", str([*COLUMNS[1:]])]
+    rows[2] = ["remove", str([*PLAN_COLUMNS[1:]])]
     with pytest.raises(PlanError) as refused:
         read_plan(put(path, rows))
     (problem,) = refused.value.problems
-    assert COLUMNS[1] in problem
+    assert PLAN_COLUMNS[1] in problem
     assert "[" not in problem
 
 
@@ -195,13 +195,13 @@ def test_two_columns_of_one_name_are_refused(plan, tmp_path, name):
         read_plan(tmp_path / "plan.csv")
     (problem,) = refused.value.problems
     column = name.strip().lower().replace(" ", "_")
-    assert f"several columns {column} (columns {COLUMNS.index(column) + 1} and 13)" in problem
+    assert f"several columns {column} (columns {PLAN_COLUMNS.index(column) + 1} and 13)" in problem
 
 
 @pytest.mark.parametrize("column", ["state", "nexus_type", "row"])
 def test_a_column_that_was_sorted_alone_moves_no_tick(plan, tmp_path, column):
     path = plan.tick(1).write(tmp_path / "plan.csv")
-    rows, at = cells_of(path), COLUMNS.index(column)
+    rows, at = cells_of(path), PLAN_COLUMNS.index(column)
     records = rows[FIRST + 1 :]
     alone = sorted((row[at] for row in records), reverse=column != "state")
     for row, cell in zip(records, alone, strict=True):
@@ -213,7 +213,7 @@ def test_a_column_that_was_sorted_alone_moves_no_tick(plan, tmp_path, column):
 
 
 def test_a_plan_of_an_earlier_release_has_numbers_alone_and_is_read(plan, tmp_path):
-    path, at = plan.tick(2).write(tmp_path / "plan.csv"), COLUMNS.index("row")
+    path, at = plan.tick(2).write(tmp_path / "plan.csv"), PLAN_COLUMNS.index("row")
     rows = cells_of(path)
     for row in rows[FIRST + 1 :]:
         row[at] = row[at].split()[0]
@@ -253,7 +253,7 @@ def test_separators_and_encodings_of_spreadsheets(tmp_path, separator, encoding)
 def test_the_line_that_names_the_separator_and_blank_lines(plan, tmp_path):
     path = plan.write(tmp_path / "plan.csv")
     made_for, _, head, *rows = cells_of(path)
-    blank = [""] * len(COLUMNS)
+    blank = [""] * len(PLAN_COLUMNS)
     put(path, [made_for, blank, blank, head, blank, *rows[:2], [], *rows[2:], blank], separator=";")
     path.write_bytes(b"sep=;\r\n" + path.read_bytes() + b"\r\n\r\n")
     assert read_plan(path) == plan
@@ -317,7 +317,7 @@ def test_a_real_spreadsheet_reads_writes_and_loses_nothing(tmp_path):
         ("state,nexus_type\nTX,physical\n", r"plan\.csv does not begin"),
         ("", r"plan\.csv does not begin"),
         ("{header}\nstate,nexus_type\nTX,physical\n", r"plan\.csv .* no remove,"),
-        (f"{{header}}\n{','.join(COLUMNS)}\n", "no rows"),
+        (f"{{header}}\n{','.join(PLAN_COLUMNS)}\n", "no rows"),
     ],
 )
 def test_files_that_are_no_plan(plan, tmp_path, text, problem):
@@ -351,7 +351,7 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(plan, tmp_path, mon
         raise OSError(errno.ENOSPC, "no space is left")
 
     with monkeypatch.context() as patched:
-        patched.setattr("svc_tools.atomic.os.fsync", full)
+        patched.setattr("svc_tools.base.atomic.os.fsync", full)
         with pytest.raises(OSError, match="no space"):
             plan.write(path)
     assert path.read_bytes() == before

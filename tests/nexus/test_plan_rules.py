@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from svc_tools.nexus import NEXUS_TYPES, Registration, Threshold
 from svc_tools.nexus.notices import REASONS
-from svc_tools.nexus.planning import NO_SALES_TAX, RULES, Facts, StateExposure, decide
+from svc_tools.nexus.planning import NO_SALES_TAX, RULES, RecordFacts, StateExposure, suggest
 from svc_tools.nexus.state_exposure import BANDS
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 DAY = date(2026, 6, 30)
 KNOWN = Threshold(
@@ -36,11 +36,11 @@ NO_TAX = StateExposure("OR", "no tax", certainty="high", checked_on=DAY)
 
 def facts(record=ECONOMIC, threshold=KNOWN, exposure=None, **others):
     given = {"sales_given": exposure is not None, "exposure": exposure}
-    return Facts(record, DAY, threshold, **(given | others))
+    return RecordFacts(record, DAY, threshold, **(given | others))
 
 
 def suggestion(*given_facts, **others):
-    return decide(facts(*given_facts, **others))
+    return suggest(facts(*given_facts, **others))
 
 
 OF_OREGON = {"record": OREGON, "threshold": UNTAXED}
@@ -127,7 +127,7 @@ LOW = replace(KNOWN, certainty="low")
     ],
 )
 def test_each_rule(known, decision, reasons):
-    assert decide(facts(**known)) == (decision, tuple(reasons.split()))
+    assert suggest(facts(**known)) == (decision, tuple(reasons.split()))
 
 
 def test_alaska_is_no_state_without_a_sales_tax_even_where_a_table_says_so():
@@ -182,7 +182,7 @@ def test_a_threshold_is_checked_at_least_every_twelve_months(checked, stale):
 def test_a_leap_day_is_a_year_old_on_the_first_of_march():
     row = replace(KNOWN, checked_on=date(2024, 2, 29))
     for day, stale in ((date(2025, 2, 28), False), (date(2025, 3, 1), True)):
-        found = decide(Facts(ECONOMIC, day, row, sales_given=True, exposure=BELOW))
+        found = suggest(RecordFacts(ECONOMIC, day, row, sales_given=True, exposure=BELOW))
         assert ("stale_threshold" in found[1]) is stale
 
 
@@ -222,7 +222,7 @@ exposures = st.builds(
     checked_on=st.none() | st.dates(date(2023, 1, 1), date(2027, 1, 1)),
 )
 situations = st.builds(
-    Facts,
+    RecordFacts,
     records,
     st.just(DAY),
     st.none() | thresholds,
@@ -239,7 +239,7 @@ def a_year_old(day):
 
 @given(situations)
 def test_nothing_that_requires_review_is_ever_a_candidate(facts):
-    decision, reasons = decide(facts)
+    decision, reasons = suggest(facts)
     record, row, exposure = facts.record, facts.threshold, facts.exposure
     assert reasons, facts  # every suggestion says why
     assert set(reasons) <= set(REASONS)

@@ -26,9 +26,8 @@ from svc_tools.nexus import (
     list_register,
     read_register,
 )
-from svc_tools.nexus.thresholds import COLUMNS as THRESHOLD_COLUMNS
-from svc_tools.nexus.thresholds import read_thresholds
-from svc_tools.places import STATES
+from svc_tools.nexus.thresholds import THRESHOLD_COLUMNS, read_thresholds
+from svc_tools.tables.states import STATES
 
 
 def test_records_as_people_write_them(tmp_path):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_tools.nexus import Threshold, Thresholds, ThresholdsError, read_thresholds
-from svc_tools.nexus.thresholds import COLUMNS
-from svc_tools.places import STATES
+from svc_tools.nexus.thresholds import THRESHOLD_COLUMNS
+from svc_tools.tables.states import STATES
 
 TODAY = date(2026, 11, 21)
 ROLLING, PREVIOUS = "MN MO MS TN TX VT", "AL FL MI NM RI"
@@ -136,7 +136,7 @@ def test_what_pages_say_of_a_state_is_in_its_row_and_nothing_else():
     assert known == set(ALL_KNOWN.split())
 
 
-def csv_of(tmp_path, *rows, columns=COLUMNS, delimiter=","):
+def csv_of(tmp_path, *rows, columns=THRESHOLD_COLUMNS, delimiter=","):
     path = tmp_path / "own.csv"
     lines = [delimiter.join(columns), *(delimiter.join(row) for row in rows)]
     path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
@@ -154,7 +154,7 @@ def row(state="TX", begin="", **cells):
         "source": "own reading",
         "checked_on": "2026-10-01",
     }
-    return [(usual | cells).get(name, "") for name in COLUMNS]
+    return [(usual | cells).get(name, "") for name in THRESHOLD_COLUMNS]
 
 
 def test_own_rows_override_the_shipped_ones(tmp_path):
@@ -162,7 +162,7 @@ def test_own_rows_override_the_shipped_ones(tmp_path):
         csv_of(
             tmp_path,
             row("Texas", marketplace_counts="No", base="Taxable", trailing_months="6"),
-            [""] * len(COLUMNS),
+            [""] * len(THRESHOLD_COLUMNS),
             row("UT", sales='"$250,000"'),
             row("WY", "2026-12-01", sales="90000"),
         )
@@ -185,7 +185,7 @@ def test_the_shipped_table_goes_out_to_a_file_and_comes_back(tmp_path):
     frame = read_thresholds().frame()
     frame.to_csv(path, index=False)
     assert read_thresholds(path) == read_thresholds()
-    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame.columns) == list(THRESHOLD_COLUMNS)
     frame = frame.set_index("state")
     assert str(frame["sales"].dtype) == "Int64"
     assert frame.loc["AR", "transactions"] is frame.loc["OR", "sales"]  # both are missing
@@ -244,7 +244,7 @@ def test_rows_that_reach_into_others_are_refused(tmp_path, rows, problem):
 
 
 def test_columns_that_are_missing_or_not_known_are_named(tmp_path):
-    columns = [*COLUMNS[1:], "threshold", "notes"]
+    columns = [*THRESHOLD_COLUMNS[1:], "threshold", "notes"]
     with pytest.raises(ThresholdsError) as refused:
         read_thresholds(csv_of(tmp_path, columns=columns))
     named = [problem.rpartition(" ")[2] for problem in refused.value.problems[:3]]

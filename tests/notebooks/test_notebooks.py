@@ -18,9 +18,9 @@ from support.notebooks import FOLDER, OUTPUT, ROOT, run, run_cells
 
 import svc_tools
 from svc_tools.demo import orders
-from svc_tools.display import NOTHING, exact_dollars
 from svc_tools.nexus.notices import BEFORE_REMOVING
-from svc_tools.places import STATES
+from svc_tools.show.display import NOTHING, exact_dollars
+from svc_tools.tables.states import STATES
 
 pytestmark = pytest.mark.timeout(300)  # whole notebooks; a cell may take 240 s
 

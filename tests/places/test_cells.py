@@ -18,14 +18,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import svc_tools
-from svc_tools.places import (
+from svc_tools.tables.places import Place, first_day
+from svc_tools.tables.states import (
     STATES,
     Elsewhere,
-    Place,
-    first_day,
     normal_zip,
     state_code,
-    states_of,
+    states_of_zip,
     us_state,
 )
 
@@ -94,13 +93,13 @@ def published():
 
 def test_every_published_zip_lies_in_its_state(published):
     assert len(published) > 42_000
-    assert [z for z, state in published.items() if state not in states_of(z)] == []
-    one = {z: states_of(z) for z in published if len(states_of(z)) == 1}
+    assert [z for z, state in published.items() if state not in states_of_zip(z)] == []
+    one = {z: states_of_zip(z) for z in published if len(states_of_zip(z)) == 1}
     assert {z: states for z, states in one.items() if states != {published[z]}} == {}
-    assert states_of("78701-1234") == {"TX"}
-    assert states_of("06390") == {"NY"}  # the rest of 063 is Connecticut
-    assert states_of("42223") == {"KY", "TN"}
-    assert states_of("00000") == set()
+    assert states_of_zip("78701-1234") == {"TX"}
+    assert states_of_zip("06390") == {"NY"}  # the rest of 063 is Connecticut
+    assert states_of_zip("42223") == {"KY", "TN"}
+    assert states_of_zip("00000") == set()
 
 
 @given(st.integers(0, 99_999), st.sampled_from(sorted(STATES)))
@@ -110,10 +109,10 @@ def test_a_lost_zero_comes_back_only_where_the_state_confirms_it(number, state):
     try:
         found = normal_zip(number, state)
     except ValueError:
-        assert state not in states_of(padded) or number < 100
+        assert state not in states_of_zip(padded) or number < 100
     else:
         assert found == padded
-        assert state in states_of(padded)
+        assert state in states_of_zip(padded)
 
 
 @given(st.integers(10_000, 99_999), st.integers(1, 9_999))
@@ -168,7 +167,7 @@ def test_a_place_from_another_process_is_the_same_key_here():
     place = Place("TX", "zip", zip="78701")
     hash(place)
     code = (
-        "import pickle, sys; from svc_tools.places import Place;"
+        "import pickle, sys; from svc_tools.tables.places import Place;"
         " p = Place('TX', 'zip', zip='78701'); hash(p);"
         " sys.stdout.buffer.write(pickle.dumps(p))"
     )
@@ -197,7 +196,7 @@ def test_a_state_for_all_rows_that_is_none_is_said_to_be_outside():
 
 
 APART = {
-    "places/states.py": "it is the one place",
+    "tables/states.py": "it is the one place",
     "nexus/measured_sales.py": "totals have the exact codes: 'Texas' is a fault there",
 }
 ELSEWHERE = {
@@ -207,6 +206,7 @@ ELSEWHERE = {
     "frames/taxes/tax.py": "a sale shipped from elsewhere is from no state of the destination",
 }
 """Who may ask whether something is outside of the states, and why."""
+PLACES = {"tables/places.py", "tables/states.py", "tables/country_codes.py"}
 
 
 def test_nobody_else_decides_what_a_state_is():
@@ -219,7 +219,7 @@ def test_nobody_else_decides_what_a_state_is():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if lines := [*decisions(tree)]:
             found[name] = lines
-        if not name.startswith("places/") and (lines := [*asked_of_elsewhere(tree)]):
+        if name not in PLACES and (lines := [*asked_of_elsewhere(tree)]):
             elsewhere[name] = lines
     assert {name: lines for name, lines in found.items() if name not in APART} == {}
     assert found.keys() == APART.keys()

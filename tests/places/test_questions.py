@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.places import (
-    STATES,
-    Cells,
-    Elsewhere,
-    Question,
-    Refusal,
-    question,
-    same_place,
-    state_code,
-)
+from svc_tools.tables.places import Cells, PlaceQuery, Refusal, place_query, same_place
+from svc_tools.tables.states import STATES, Elsewhere, state_code
 
 WORDS = ["12", "Main St,", "Austin", "TX", "78701", ",", "New York", "NE", "42223-1", "USA", "M5V"]
 
@@ -27,13 +19,13 @@ CONGRESS = f"{STREET} 78701"
 
 
 def asked(*, dated=False, **cells):
-    one = question(Cells(**cells), dated=dated)
-    assert isinstance(one, Question), one
+    one = place_query(Cells(**cells), dated=dated)
+    assert isinstance(one, PlaceQuery), one
     return one
 
 
 def refused(status="invalid", *, dated=False, **cells):
-    one = question(Cells(**cells), dated=dated)
+    one = place_query(Cells(**cells), dated=dated)
     assert isinstance(one, Refusal), one
     assert one.status == status
     return one.reason
@@ -74,7 +66,7 @@ def test_what_lies_outside_says_where(text, said):
     found = state_code(text)
     assert isinstance(found, Elsewhere)
     assert said in found.reason
-    refusal = question(Cells(state=text, zip="00901"), dated=False)
+    refusal = place_query(Cells(state=text, zip="00901"), dated=False)
     assert refusal == Refusal("unsupported", found.reason)
 
 
@@ -247,8 +239,8 @@ def test_the_end_of_an_address_names_the_state(address, state):
     assert (one.place.state, one.state_from_address, one.state_from_zip) == (state, True, False)
     given = asked(state=state, address=address)
     assert (given.place.state, given.state_from_address) == (state, False)
-    other = question(Cells(state="WA", address=address), dated=False)  # never replaced
-    if isinstance(other, Question):  # in doubt: the service judges
+    other = place_query(Cells(state="WA", address=address), dated=False)  # never replaced
+    if isinstance(other, PlaceQuery):  # in doubt: the service judges
         assert (other.place.state, other.state_from_address) == ("WA", False)
     else:
         assert other.reason == f"state: the address names {state}, but the state given is WA"
@@ -316,8 +308,8 @@ def test_an_address_that_ends_outside_the_states_says_where(address, where):
 
 @given(st.text(max_size=80) | st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
 def test_any_address_has_a_state_or_a_reason(text):
-    found = question(Cells(address=text), dated=False)
-    if isinstance(found, Question):
+    found = place_query(Cells(address=text), dated=False)
+    if isinstance(found, PlaceQuery):
         assert found.place.state in STATES
     else:
         assert found.reason

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from support.postgres import Server, running
 
-from svc_tools.loopback import serve_in_thread
+from svc_tools.base.loopback import serve_in_thread
 from svc_tools.service.app import create_app
 from svc_tools.service.books import BookKeeper
 from svc_tools.service.database import Database

@@ -13,9 +13,8 @@ from support.boundary_files import METRO, MINNEAPOLIS, RATES, imported, line
 import svc_tools
 from svc_sdk import ServiceError
 from svc_sdk.rates import rate_to_units
+from svc_tools.base.progress import NoProgress
 from svc_tools.lookup import look_up
-from svc_tools.places import Place
-from svc_tools.progress import NoProgress
 from svc_tools.service import books as book_keeper
 from svc_tools.service import embedded, rates
 from svc_tools.service.books import NOTICE_SECONDS, BookKeeper, keep_book
@@ -24,6 +23,7 @@ from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.imports.database import remove_editions
 from svc_tools.service.ratebook.imports.importer import import_files
 from svc_tools.service.ratebook.own import OwnBookChanged, own_signature
+from svc_tools.tables.places import Place
 
 
 @dataclass

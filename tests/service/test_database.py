@@ -36,7 +36,7 @@ def opened(database_url):
 @pytest.fixture
 def impatient(monkeypatch):
     """Waiting for others ends soon."""
-    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(database_module, "_BUSY_SECONDS", 0.2)
 
 
 def add(database, *names):

@@ -444,7 +444,7 @@ def test_a_program_that_never_closes_it_ends_cleanly(db):
 
 FORK = """
 import os, warnings
-from svc_tools.loopback import listen
+from svc_tools.base.loopback import listen
 assert ask(service) == 200
 warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of any fork with threads
 until_child_has_asked, asked = os.pipe()

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from svc_tools import loopback
+from svc_tools.base import loopback
 from svc_tools.service import app as nexus
 from svc_tools.service import rates
 from svc_tools.service.app import create_app

@@ -19,10 +19,10 @@ from svc_tools.service.keys import (
     KeyRing,
     KeyStore,
     Overrides,
-    Rate,
+    RequestRate,
     checked_key,
     hash_key,
-    terms_of,
+    key_terms,
 )
 from svc_tools.service.start import new_key
 
@@ -30,17 +30,17 @@ from svc_tools.service.start import new_key
 @pytest.mark.parametrize(
     ("plan", "overrides", "rate", "quota"),
     [
-        ("free", Overrides(rate_per_minute=6), Rate(6, 1), 1_000),
-        ("free", Overrides(burst=5), Rate(60, 5), 1_000),
+        ("free", Overrides(rate_per_minute=6), RequestRate(6, 1), 1_000),
+        ("free", Overrides(burst=5), RequestRate(60, 5), 1_000),
         ("free", Overrides(rate_per_minute=NO_LIMIT), None, 1_000),
-        ("free", Overrides(monthly_quota=0), Rate(60, 20), 0),
-        ("unlimited", Overrides(rate_per_minute=30, burst=2), Rate(30, 2), None),
+        ("free", Overrides(monthly_quota=0), RequestRate(60, 20), 0),
+        ("unlimited", Overrides(rate_per_minute=30, burst=2), RequestRate(30, 2), None),
         ("unlimited", Overrides(monthly_quota=50), None, 50),
     ],
 )
 def test_what_is_set_for_a_key_wins_over_its_plan(plan, overrides, rate, quota):
     overrides.check(plan)
-    terms = terms_of(plan, overrides)
+    terms = key_terms(plan, overrides)
     assert (terms.rate, terms.monthly_quota) == (rate, quota)
     assert not terms.unlimited
 
@@ -55,7 +55,7 @@ def test_what_is_set_for_a_key_wins_over_its_plan(plan, overrides, rate, quota):
     ],
 )
 def test_features_are_added_to_a_plan_and_taken_from_it(plan, text, features):
-    terms = terms_of(plan, Overrides(features=text))
+    terms = key_terms(plan, Overrides(features=text))
     assert terms.features == features
     assert not terms.unlimited
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_kept_to_is_refused(plan, overrides, said):
 
 
 def test_a_plan_of_another_release_counts_as_the_smallest():
-    terms = terms_of("platinum", Overrides())
+    terms = key_terms("platinum", Overrides())
     assert (terms.plan, terms.rate, terms.features) == ("platinum", PLANS["free"].rate, frozenset())
 
 

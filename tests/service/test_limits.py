@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from svc_tools.service.admission import SECOND, Bucket, whole_seconds
 from svc_tools.service.database import Database
-from svc_tools.service.keys import Rate
+from svc_tools.service.keys import RequestRate
 from svc_tools.service.store import LimitStore, month_of
 
 rates = st.builds(
-    Rate, per_minute=st.integers(1, 60_000_000), burst=st.one_of(st.integers(1, 50), st.just(10**6))
+    RequestRate,
+    per_minute=st.integers(1, 60_000_000),
+    burst=st.one_of(st.integers(1, 50), st.just(10**6)),
 )
 gaps = st.one_of(st.integers(0, 3 * SECOND), st.integers(0, 100), st.just(0))
 
@@ -29,7 +31,7 @@ def emptied(rate):
     return bucket
 
 
-small = st.builds(Rate, per_minute=st.integers(1, 60_000_000), burst=st.integers(1, 50))
+small = st.builds(RequestRate, per_minute=st.integers(1, 60_000_000), burst=st.integers(1, 50))
 
 
 @given(rates, st.lists(gaps, max_size=60))
@@ -67,7 +69,7 @@ def test_waiting_as_long_as_is_reported_suffices_and_is_not_too_long(rate):
 
 
 def test_a_bucket_fills_at_its_rate_and_not_beyond_the_burst():
-    rate = Rate(per_minute=7, burst=3)
+    rate = RequestRate(per_minute=7, burst=3)
     bucket = emptied(rate)
     # a seventh of a minute is 8 571 428 and 4/7 microseconds
     assert bucket.wait_for(1, rate) == 8_571_429

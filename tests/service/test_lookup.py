@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from support.command import svc_tools
 
 from svc_tools.service import rates
-from svc_tools.service.params import LookupParams, described, read_lookup
+from svc_tools.service.params import LookupParams, field_schemas, read_lookup
 from svc_tools.service.problems import Problem
 from svc_tools.service.ratebook import Query
 
-PARAMETERS = described(LookupParams)
+PARAMETERS = field_schemas(LookupParams)
 ADDRESS = "500 W 2nd St, Austin, TX 78701"
 
 

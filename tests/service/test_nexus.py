@@ -264,7 +264,7 @@ def held(database_url):
 
 
 def test_a_locked_database_is_a_503_that_says_when_to_come_back(run, database_url, monkeypatch):
-    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(database_module, "_BUSY_SECONDS", 0.2)
     service = run(database=database_url)
     assert service.client.post(PATH, json={"state": "TX"}).status_code == 200
     with held(database_url):

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from svc_tools.config import Source
 from svc_tools.lookup.columns import FACTS
 from svc_tools.lookup.outcomes import Component, Found, Outcome
-from svc_tools.places import Place
-from svc_tools.places.place import Mode
-from svc_tools.statuses import STATUSES
+from svc_tools.tables.places import Mode, Place
+from svc_tools.tables.statuses import STATUSES
 
 SOURCE = Source("https://rates.example", "0123456789abcdef")
 OTHER = Source("https://rates.example", "fedcba9876543210")

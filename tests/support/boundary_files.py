@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from svc_tools.service.ratebook import Answer
+    from svc_tools.service.ratebook import ResolvedRate
     from svc_tools.service.ratebook.imports.importer import Imported
 
 __all__ = [
@@ -83,7 +83,7 @@ AROUND_MINNEAPOLIS = (
 
 def asking_in(
     folder: Path, *lines: str, rates: str = RATES, state: str = "MN", rate_quarter: str = "2026Q2"
-) -> Callable[..., Answer]:
+) -> Callable[..., ResolvedRate]:
     """Import lines over the rates of a state; the result answers lookups there, on a day."""
     own = folder / "book.db"
     rate_file = folder / f"{state}R{rate_quarter}FEB18.csv"
@@ -93,12 +93,12 @@ def asking_in(
     imported(own, *([rate_file] if rates else []), boundary_file)
     book = load_book(own=own)
 
-    def ask(day: date = DAY, **query: Any) -> Answer:
+    def ask(day: date = DAY, **query: Any) -> ResolvedRate:
         return resolve(book, Query(state, as_of=day, **query), today=day)
 
     return ask
 
 
-def told(answer: Answer) -> tuple[str, str, int]:
+def told(answer: ResolvedRate) -> tuple[str, str, int]:
     """What decided an answer, how sure it is, and its rate."""
     return answer.location.via, answer.confidence, answer.chosen.combined

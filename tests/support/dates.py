@@ -6,7 +6,7 @@ from datetime import date, datetime, time
 
 from hypothesis import strategies as st
 
-from svc_tools.dates import decide, parse, read
+from svc_tools.tables.dates import decide, parse, read
 
 DAYS = st.dates(date(1982, 3, 1), date(2060, 12, 31))
 NAMED = [

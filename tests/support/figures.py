@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import openpyxl
 
-from svc_tools.codes import CODES
-from svc_tools.display import NOTHING, capital
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.summary import summarize
+from svc_tools.frames.review.summary import summarize
+from svc_tools.show.codes import CODES
+from svc_tools.show.display import NOTHING, capital
 
 REVIEW, USES, STATES = "Rows to review by state and reason", "What can be used", "Tax by state"
 NAMES = {"Use": USES, "By state and reason": REVIEW}

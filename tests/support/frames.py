@@ -9,13 +9,13 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.codes import CONFIDENCES, codes_in, codes_of
 from svc_tools.frames import SvcAccessor
+from svc_tools.frames.lookup.results import encode
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.results import encode
 from svc_tools.lookup.columns import COLUMNS, RATE_COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import Component
-from svc_tools.text_dtype import text_dtype
+from svc_tools.show.codes import CONFIDENCES, codes_in, codes_of
+from svc_tools.tables.text_dtype import text_dtype
 
 RATE = pd.ArrowDtype(pa.decimal128(7, 5))
 MONEY = pd.ArrowDtype(pa.decimal128(18, 2))

@@ -22,7 +22,7 @@ from functools import partial
 import filelock
 
 from svc_sdk import Svc, models
-from svc_tools import atomic, operating_system
+from svc_tools.base import atomic, operating_system
 from svc_tools.nexus import (
     add_registrations,
     apply_plan,

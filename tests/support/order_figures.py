@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svc_tools.frames.lookup.figures import Figures, MoneyTable, Rows, rows_of, terms_of
+from svc_tools.frames.orders.figures import (
+    Figures,
+    MoneyTable,
+    OrderAmounts,
+    order_amounts,
+    terms_of,
+)
 
 if TYPE_CHECKING:
-    from svc_tools.frames.lookup.sums import Sums, Term
+    from svc_tools.frames.orders.sums import Sums, Term
 
 
-def residuals(table: MoneyTable, sums: Sums) -> Rows:
+def residuals(table: MoneyTable, sums: Sums) -> OrderAmounts:
     """Goods, delivery, tax and what is left of the total, row by row."""
-    return rows_of(sums, [(what, term, table.of(term)) for what, term in _all_terms(sums)])
+    return order_amounts(sums, [(what, term, table.of(term)) for what, term in _all_terms(sums)])
 
 
 class OrderFigures:
@@ -61,9 +67,9 @@ class OrderFigures:
         larger = np.abs(far) > np.abs(cents)
         cents[larger] = far[larger]
 
-    def rows(self) -> Rows:
+    def rows(self) -> OrderAmounts:
         """What each order comes to."""
-        return rows_of(
+        return order_amounts(
             self._sums,
             [
                 (what, term, Figures(cents, filled, self._wrong))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from support.command import start_python
 from support.faults import KEY
 
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ def program(
 
     Stderr is a file: a pipe that nobody reads fills up and stops the service.
     """
-    command = [python, *flags, "-m", "svc_tools", "serve", "--port", "0", *map(str, options)]
+    command = [*flags, "-m", "svc_tools", "serve", "--port", "0", *map(str, options)]
     command += [] if key is None else ["--api-key", "-"]
     with (
         tempfile.TemporaryDirectory() as folder,
         (Path(folder) / "stderr").open("w") as errors,
-        subprocess.Popen(
-            command,
+        start_python(
+            *command,
+            python=python,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -17,13 +17,14 @@ from pydantic import SecretStr
 from benchmarks import calc as running
 from support import tools
 from support.browser import new_page
+from support.command import start_python
+from svc_tools.base.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 from svc_tools.excel import calc, formulas
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import Call, evaluate
-from svc_tools.excel.officejs.app import make_app
+from svc_tools.excel.functions import FunctionCall, evaluate
+from svc_tools.excel.officejs.app import addin_app
 from svc_tools.excel.officejs.guard import origin_of
 from svc_tools.excel.values import CellError
-from svc_tools.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,7 @@ def desk_of(client, **options):
 
 def shown(desk, name, *arguments):
     """What a cell shows, errors as their text ("#INVALID zip: ..."), also inside of rows."""
-    (result,) = evaluate(desk, [Call(name, arguments)])
+    (result,) = evaluate(desk, [FunctionCall(name, arguments)])
     return as_shown(result)
 
 
@@ -103,7 +104,7 @@ def local_server(desk):
     """The app over a desk in a thread, for the length of the block."""
     sockets = listen_on_localhost(0)
     guard = LocalGuard(sockets[0].getsockname()[1], token=SecretStr(TOKEN))
-    running = serve_in_thread(make_app(desk, guard), sockets)
+    running = serve_in_thread(addin_app(desk, guard), sockets)
     try:
         yield LocalServer(origin_of(guard), TOKEN, running.close)
     finally:
@@ -113,10 +114,9 @@ def local_server(desk):
 @contextlib.contextmanager
 def excel_serve(*options, **environment):
     """`svc-tools excel serve` as a program, for the length of the block: process and its words."""
-    command = [sys.executable, "-m", "svc_tools", "excel", "serve", *map(str, options)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    ) as process:
+    command = ("-m", "svc_tools", "excel", "serve", *options)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with start_python(*command, **pipes, env=environment) as process:
         said = []
         try:
             for line in process.stdout:

@@ -6,7 +6,7 @@ import os
 import select
 import time
 
-from svc_tools.progress import NoProgress
+from svc_tools.base.progress import NoProgress
 
 
 class Steps(NoProgress):

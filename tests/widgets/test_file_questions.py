@@ -11,7 +11,7 @@ from support.faults import KEY
 
 from svc_sdk import Svc
 from svc_tools.frames import enrich_file
-from svc_tools.questions import OPEN, Question
+from svc_tools.tables.questions import OPEN, Question
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.nexus_exposure import ExposureSection
 from svc_tools.widgets.nexus_section import Cleanup

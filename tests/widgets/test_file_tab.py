@@ -24,9 +24,9 @@ from support.systems import posix
 
 from svc_sdk import Svc
 from svc_tools import connect
-from svc_tools.display import NOTHING
 from svc_tools.frames import enrich_file
 from svc_tools.lookup.plan import MANY_LOOKUPS
+from svc_tools.show.display import NOTHING
 from svc_tools.widgets.file_tab import FileTab
 from svc_tools.widgets.session import Session
 

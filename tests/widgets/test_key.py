@@ -15,17 +15,13 @@ from svc_sdk import Svc
 
 @pytest.fixture
 def panel():
+    ipywidgets.Widget.close_all()  # what earlier tests left would be searched for keys, too
     return svc_tools.panel()
 
 
-def state_of(panel):
+def saved_state():
     """All that a saved notebook would hold."""
-    states = [
-        widget.get_state()
-        for widget in ipywidgets.Widget.get_manager_state()["state"].values()
-        if hasattr(widget, "get_state")
-    ]
-    return str(ipywidgets.Widget.get_manager_state(drop_defaults=False)) + str(states)
+    return str(ipywidgets.Widget.get_manager_state(drop_defaults=False))
 
 
 def typed(panel, address, key):
@@ -51,7 +47,7 @@ def test_the_key_is_used_and_is_in_no_state_repr_or_log(panel, service, caplog):
     panel.key.change.click()
     assert panel.key.opened
     assert panel.key.note.layout.display == "none"
-    everything = state_of(panel) + repr(panel) + repr(vars(panel.session)) + caplog.text
+    everything = saved_state() + repr(panel) + repr(vars(panel.session)) + caplog.text
     assert KEY not in everything
     assert service in everything  # it was looked for where things are
 
@@ -74,7 +70,7 @@ def test_the_key_is_used_and_is_in_no_state_repr_or_log(panel, service, caplog):
 def test_an_unusable_address_or_key_is_reported_at_its_field(panel, address, key, fields):
     typed(panel, address, key)
     assert set(panel.key.form.errors) == fields
-    assert "a-secret" not in state_of(panel) + panel.key.message.html
+    assert "a-secret" not in saved_state() + panel.key.message.html
     assert not panel.session.connected
     assert panel.key.note.layout.display == ""  # how to begin is explained until there is one
 
@@ -87,7 +83,7 @@ def test_a_service_that_sends_the_key_back_does_not_bring_it_onto_the_page(panel
     assert "does not accept the key" in panel.lookup.message.html
     typed(panel, faults.base_url, KEY)
     assert "does not accept the key" in panel.key.form.errors["key"]
-    assert KEY not in state_of(panel)
+    assert KEY not in saved_state()
 
 
 REFUSED = [
@@ -111,7 +107,7 @@ def test_a_wrong_key_or_address_is_reported_when_it_is_entered_and_spends_no_loo
     assert said in panel.key.form.errors[field]
     assert panel.key.opened
     assert panel.key.form.values == {"address": faults.base_url}, "what was typed stays"
-    assert "wrong-key" not in state_of(panel)
+    assert "wrong-key" not in saved_state()
     assert panel.session.service_name == service, "the service in use stays in use"
     assert [one.target for one in faults.seen] == ["/v1/portability/nexus?state=TX"]
     assert not panel.key.form.busy

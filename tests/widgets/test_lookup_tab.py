@@ -16,11 +16,13 @@ from support.cards import text_of
 from support.faults import ALIVE, GOOD, HANG, KEY, RESET, answer, echo, echoing
 
 import svc_tools
-from svc_sdk import Svc, _requests
+from svc_sdk import Svc
+from svc_sdk.wire import lookup_call
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.functions import FunctionCall, evaluate
 from svc_tools.lookup.outcomes import of_response
-from svc_tools.places import STATES, Place
+from svc_tools.tables.places import Place
+from svc_tools.tables.states import STATES
 from svc_tools.widgets.lookup_tab import ENTRIES, LookupQuery, LookupTab, query_of, result_card
 from svc_tools.widgets.session import Session
 
@@ -147,7 +149,7 @@ def test_whatever_is_typed_is_a_question_of_the_chosen_mode_or_a_sentence(values
         arguments = dict.fromkeys(
             ("address", "city", "zip", "location", "lat", "lng", "as_of", "period")
         )
-        _requests.lookup(place.state, **(arguments | place.arguments()), mode="simple")
+        lookup_call(place.state, **(arguments | place.arguments()), mode="simple")
     else:
         assert question
         assert set(question) <= set(_NAMES)
@@ -298,7 +300,7 @@ def test_an_amount_gives_the_tax_that_a_cell_gives_and_so_does_the_code(
     look_up(tab, amount=amount)
     tax = tab.copy_tax.text
     desk = Desk(tab.session.client, cache=False)
-    (in_sheet,) = evaluate(desk, [Call("SVC_TAX", (amount, "TX", "78701"))])
+    (in_sheet,) = evaluate(desk, [FunctionCall("SVC_TAX", (amount, "TX", "78701"))])
     assert float(tax) == in_sheet
     assert f"{abs(Decimal(tax)):,.2f} tax on" in text_of(tab.card.value)
     assert f"{abs(Decimal(tax)):,.2f} on" in tab.history.rows[0]["cells"][3]

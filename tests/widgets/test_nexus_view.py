@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from svc_tools.nexus import exposure_summary, make_plan, read_register
 from svc_tools.nexus.notices import BAND_WORDS
 from svc_tools.nexus.state_exposure import BANDS
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 from svc_tools.widgets.nexus_changes import confirmation_of
 from svc_tools.widgets.nexus_exposure import exposure_html, exposure_notes
 from svc_tools.widgets.nexus_plan import Filter, carry_ticks, page_of

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 import svc_sdk
 from svc_sdk import AuthError, SvcError
 from svc_tools.config import ConfigurationError
-from svc_tools.display import prose
+from svc_tools.show.display import prose
 from svc_tools.widgets.parts import (
     CodeView,
     Entry,
@@ -25,7 +25,7 @@ from svc_tools.widgets.parts import (
     as_code,
     heading,
     note,
-    table_html,
+    titled_table_html,
     trouble_of,
 )
 
@@ -43,7 +43,7 @@ def test_nothing_given_becomes_markup():
     code = CodeView()
     code.show(BAD)
     shown += [code.view.value, heading(BAD).value, note(BAD).value]
-    shown.append(table_html([prose(BAD)], [[BAD]], BAD))
+    shown.append(titled_table_html([prose(BAD)], [[BAD]], BAD))
     for html in shown:
         assert "<img" not in html
         assert "&lt;img" in html

@@ -16,10 +16,11 @@ from io import BytesIO
 from pathlib import Path
 
 from svc_sdk import __version__
-from svc_tools import config, operating_system
-from svc_tools.atomic import whole_file
-from svc_tools.display import render
+from svc_tools import config
+from svc_tools.base import operating_system
+from svc_tools.base.atomic import whole_file
 from svc_tools.excel.registry import FUNCTIONS
+from svc_tools.show.display import from_template
 
 __all__ = ["calc_name", "start_command", "write_addin"]
 _FOLDER = Path(__file__).parent
@@ -106,7 +107,7 @@ def idl() -> str:
 
 
 def _rendered(name: str) -> str:
-    return render(f"excel/calc/{name}", functions=FUNCTIONS, version=__version__)
+    return from_template(f"excel/calc/{name}", functions=FUNCTIONS, version=__version__)
 
 
 def calc_name(name: str) -> str:

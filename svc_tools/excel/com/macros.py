@@ -14,15 +14,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk import SvcError
-from svc_tools.display import counted, first_of
+from svc_tools.base.extras import needs
 from svc_tools.excel.com.udfs import refreshed_at
-from svc_tools.excel.com.workbook import Area, Sheet, Workbook, shown_text
+from svc_tools.excel.com.workbook import CellBlock, Sheet, Workbook, shown_text
 from svc_tools.excel.desk import the_desk
-from svc_tools.excel.functions import Call, evaluate, refresh_plan
+from svc_tools.excel.functions import FunctionCall, evaluate, refresh_plan
 from svc_tools.excel.results import lasting
 from svc_tools.excel.values import CellError, error_in
 from svc_tools.excel.workbook.writing import FROZEN
-from svc_tools.extras import needs
+from svc_tools.show.display import counted, first_of
 
 with needs("Excel through xlwings", "excel"):
     import xlwings as xw
@@ -53,7 +53,7 @@ def refresh(workbook: Workbook, desk: Desk) -> str:
         return f"Excel has not computed everything yet; press F9, then refresh. {NOTHING_CHANGED}"
     from_1904 = workbook.from_1904
     cells, unknown = workbook.contents().in_use(
-        lambda name, given: Call(name, tuple(given), from_1904)
+        lambda name, given: FunctionCall(name, tuple(given), from_1904)
     )
     plan = refresh_plan(desk, cells, unknown)
     if (plan.places or unknown) and not workbook.confirmed(f"{plan.sentence} Refresh now?"):
@@ -142,7 +142,7 @@ class Block(NamedTuple):
     """The cells with the result of one formula: a single cell, or those of an array."""
 
     sheet: Sheet
-    area: Area
+    area: CellBlock
     values: Sequence[Sequence[Scalar]]
     why: str
     """Why they cannot become values; "" where they can."""
@@ -158,11 +158,11 @@ class Block(NamedTuple):
         return f"{self.sheet.name}!{self.area.address}"
 
 
-def _blocks(sheet: Sheet, within: Sequence[Area] | None = None) -> list[Block]:
+def _blocks(sheet: Sheet, within: Sequence[CellBlock] | None = None) -> list[Block]:
     """Each formula of a sheet, or of some cells, once, with all cells of its result."""
     calls = sheet.calls()
     arrays = bool(calls) and sheet.has_arrays()
-    taken: set[Area] = set()
+    taken: set[CellBlock] = set()
     found = []
     for cell, value in calls.items():
         inside = within is None or any(block.holds(cell) for block in within)
@@ -175,7 +175,7 @@ def _blocks(sheet: Sheet, within: Sequence[Area] | None = None) -> list[Block]:
     return found
 
 
-def _no_value(sheet: Sheet, area: Area, values: Sequence[Sequence[Scalar]]) -> str:
+def _no_value(sheet: Sheet, area: CellBlock, values: Sequence[Sequence[Scalar]]) -> str:
     """Why cells cannot become values; "" where they can."""
     if sheet.api.ProtectContents:
         return "the sheet is protected"
@@ -191,14 +191,16 @@ def _note_source(workbook: Workbook, desk: Desk, blocks: Sequence[Block]) -> Non
     """Add a row for each sheet to the log, whose sheet is added where it is missing."""
     source, oldest = (
         "" if isinstance(one, CellError) or one is None else str(one)
-        for one in evaluate(desk, [Call("SVC_SOURCE"), Call("SVC_ASOF")])
+        for one in evaluate(desk, [FunctionCall("SVC_SOURCE"), FunctionCall("SVC_ASOF")])
     )
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    areas: dict[str, list[Area]] = {}
+    areas: dict[str, list[CellBlock]] = {}
     for block in blocks:
         areas.setdefault(block.sheet.name, []).append(block.area)
-    rows = [(name, Area.around(some).address, source, oldest, at) for name, some in areas.items()]
-    heading = Area(1, 1, 1, len(FROZEN_COLUMNS))
+    rows = [
+        (name, CellBlock.around(some).address, source, oldest, at) for name, some in areas.items()
+    ]
+    heading = CellBlock(1, 1, 1, len(FROZEN_COLUMNS))
     named = (one for one in workbook.sheets if one.name.casefold() == FROZEN.casefold())
     log = next(named, None)
     if log is None:
@@ -211,7 +213,7 @@ def _note_source(workbook: Workbook, desk: Desk, blocks: Sequence[Block]) -> Non
             " changed; rename that sheet, and run the macro again."
         )
     used = log.used
-    log.put(Area(used.row + used.height, 1, len(rows), len(FROZEN_COLUMNS)), rows)
+    log.put(CellBlock(used.row + used.height, 1, len(rows), len(FROZEN_COLUMNS)), rows)
 
 
 def macro(name: str, act: Callable[[Workbook, Desk], str]) -> Callable[[], None]:

@@ -13,9 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from svc_tools import config, nexus
-from svc_tools.display import counted, first_of
 from svc_tools.excel.com.macros import NOTHING_CHANGED, macro
-from svc_tools.excel.com.workbook import Area, shown_text
+from svc_tools.excel.com.workbook import CellBlock, shown_text
 from svc_tools.excel.values import FIRST_DAY, CellError, pass_on_error, refusal_of_1904
 from svc_tools.excel.workbook.writing import (
     ADD,
@@ -28,7 +27,8 @@ from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE, BEFORE_REMOVING, NOT_TICKED_NOTE
 from svc_tools.nexus.plan import plan_header, plan_of, plan_rows
 from svc_tools.nexus.register import FIELDS, nexus_type_of
-from svc_tools.places import us_state
+from svc_tools.show.display import counted, first_of
+from svc_tools.tables.states import us_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -216,12 +216,14 @@ class _Rows:
                         f"The records need {len(lines):,} rows, and something else stands in row"
                         f" {at}. {NOTHING_CHANGED} Clear that row, or move it."
                     )
-            marks_at = Area(self._head, self._left + len(NEXUS_COLUMNS), 1, len(NEXUS_MARKS))
+            marks_at = CellBlock(self._head, self._left + len(NEXUS_COLUMNS), 1, len(NEXUS_MARKS))
             self.sheet.put(marks_at, [NEXUS_MARKS])
             self.sheet.put(block, [[line[name] for name in _COLUMNS] for line in lines])
         for at in self.all:  # last: rows that the user typed stay until the plan is written
             if at > self._head + len(lines):
-                self.sheet.put(Area(at, self._left, 1, len(_COLUMNS)), [[None] * len(_COLUMNS)])
+                self.sheet.put(
+                    CellBlock(at, self._left, 1, len(_COLUMNS)), [[None] * len(_COLUMNS)]
+                )
 
     def removals(self) -> partial[Receipt]:
         """The removal of what is ticked in the plan."""
@@ -298,10 +300,10 @@ class _Rows:
     def put(self, name: str, texts: Mapping[int, str]) -> None:
         """Write texts to a column, by row."""
         for at, text in texts.items():
-            self.sheet.put(Area(at, self._left + _COLUMNS.index(name)), [[text]])
+            self.sheet.put(CellBlock(at, self._left + _COLUMNS.index(name)), [[text]])
 
-    def _block(self, height: int) -> Area:
-        return Area(self._head + 1, self._left, height, len(_COLUMNS))
+    def _block(self, height: int) -> CellBlock:
+        return CellBlock(self._head + 1, self._left, height, len(_COLUMNS))
 
 
 def _outcome(item: ReceiptItem) -> str:

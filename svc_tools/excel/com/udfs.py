@@ -19,14 +19,14 @@ from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from svc_tools.base.extras import needs
 from svc_tools.config import ConfigurationError
-from svc_tools.excel.com.workbook import Area, from_com, scalar_from_com, to_com
+from svc_tools.excel.com.workbook import CellBlock, from_com, scalar_from_com, to_com
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.formulas import Book, Patience, Unknown, calls_in
-from svc_tools.excel.functions import Call, evaluate, places_of
+from svc_tools.excel.functions import FunctionCall, evaluate, formula_places
 from svc_tools.excel.registry import CATEGORY, FUNCTIONS
 from svc_tools.excel.values import OMITTED, CellError, NotAvailableError
-from svc_tools.extras import needs
 
 with needs("Excel through xlwings", "excel"):
     import xlwings as xw
@@ -61,7 +61,7 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
         given = [from_com(argument) for argument in arguments]
         while given and given[-1] is OMITTED:  # as in the text of a formula
             given.pop()
-        call = Call(one.name, tuple(given))
+        call = FunctionCall(one.name, tuple(given))
         desk = the_desk()
         alone = one.spills or one.volatile or any(isinstance(it, list) for it in call.arguments)
         if cell is not None and _may_hold_day(one, call) and cell.sheet.book.api.Date1904:
@@ -78,7 +78,7 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
         return to_com(NotAvailableError(f"{one.name} could not be computed.", "FAILED"))
 
 
-def _may_hold_day(one: Function, call: Call) -> bool:
+def _may_hold_day(one: Function, call: FunctionCall) -> bool:
     """Whether a number or a date is passed where days are expected."""
     taken = zip(one.parameters, call.arguments, strict=False)
     days = [given for it, given in taken if it.name == "as_of" or one.name == "SVC_LOOKUP"]
@@ -87,8 +87,8 @@ def _may_hold_day(one: Function, call: Call) -> bool:
 
 
 def _since_and_ahead(
-    desk: Desk, call: Call, cell: xw.Range | None, *, alone: bool
-) -> tuple[datetime | None, Sequence[Call]]:
+    desk: Desk, call: FunctionCall, cell: xw.Range | None, *, alone: bool
+) -> tuple[datetime | None, Sequence[FunctionCall]]:
     """When the cell's workbook was refreshed, and the calls that its column is certain to make.
 
     Excel is asked for neither where nothing would have to be looked up.
@@ -96,10 +96,10 @@ def _since_and_ahead(
     since = max(refreshed_at.values(), default=None)
     if cell is None or (alone and since is None):
         return None, ()
-    places = places_of(desk, call)
+    places = formula_places(desk, call)
     if not desk.uncached(places, since):
         return None, ()
-    found: Sequence[Call] = ()
+    found: Sequence[FunctionCall] = ()
     try:
         if since is not None:
             since = refreshed_at.get(cell.sheet.book.api.FullName)
@@ -122,7 +122,7 @@ class _Column(Book):
 
     omitted = OMITTED
 
-    def __init__(self, cell: xw.Range, call: Call) -> None:
+    def __init__(self, cell: xw.Range, call: FunctionCall) -> None:
         used = cell.sheet.used_range
         self._cell = cell
         self._call = call
@@ -136,13 +136,13 @@ class _Column(Book):
             written = (text.replace("$", "") for text in own[0].arguments)
             self._passed.update(zip(written, call.arguments, strict=False))
 
-    def others(self) -> list[Call]:
+    def others(self) -> list[FunctionCall]:
         """The calls of the other rows; none where this cell's own call is not among those read."""
         if not self._first < self._last:
             return []
         own, others = False, []
         for _, row, name, arguments in self.calls():
-            call = Call(name, tuple(arguments))
+            call = FunctionCall(name, tuple(arguments))
             if row == self._cell.row and call == self._call:
                 own = True
             elif name in _IN_COLUMNS:
@@ -162,7 +162,7 @@ class _Column(Book):
             texts, values = self._read(column)
             if self.shown or not _is_formula(texts[row - self._first]):
                 return scalar_from_com(values[row - self._first])
-        return self._passed_as(Area(row, column).address)
+        return self._passed_as(CellBlock(row, column).address)
 
     def amount(self, text: str, sheet: Any, row: int) -> Argument:  # noqa: ANN401 - the base's
         """The amount: a row whose formula shows a number now will need its rate."""

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from svc_tools.base.extras import needs
 from svc_tools.excel.formulas import Contents, calls_in
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import OMITTED, CellError, ErrorCell, scalar
-from svc_tools.extras import needs
 
 with needs("Excel through xlwings", "excel"):
     from xlsxwriter.utility import xl_range
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import xlwings as xw
 
-    from svc_tools.excel.values import Argument, Result, Scalar
+    from svc_tools.excel.values import Argument, FormulaResult, Scalar
 
 _ComCell = str | float | bool
 """A cell of a result; an empty one is ""."""
@@ -89,7 +89,7 @@ def scalar_from_com(value: object) -> Scalar:
     return scalar(value)
 
 
-def to_com(result: Result) -> ComResult:
+def to_com(result: FormulaResult) -> ComResult:
     """A result as COM carries it: text, float and bool alone, or in rows.
 
     Raises:
@@ -122,7 +122,7 @@ def cut(text: str, limit: int) -> str:
     return data[: 2 * (limit - 1)].decode("utf-16-le", "ignore") + "…"
 
 
-class Area(NamedTuple):
+class CellBlock(NamedTuple):
     """A block of cells on a sheet; rows and columns count from 1."""
 
     row: int
@@ -131,7 +131,7 @@ class Area(NamedTuple):
     width: int = 1
 
     @classmethod
-    def around(cls, areas: Iterable[Area]) -> Area:
+    def around(cls, areas: Iterable[CellBlock]) -> CellBlock:
         """The smallest block that contains all of them."""
         rows, columns, bottoms, rights = zip(
             *((one.row, one.column, one.row + one.height, one.column + one.width) for one in areas),
@@ -146,13 +146,13 @@ class Area(NamedTuple):
         top, left = self.row - 1, self.column - 1
         return str(xl_range(top, left, top + self.height - 1, left + self.width - 1))
 
-    def cells(self) -> Iterator[Area]:
+    def cells(self) -> Iterator[CellBlock]:
         """Its cells, row after row."""
         for row in range(self.row, self.row + self.height):
             for column in range(self.column, self.column + self.width):
-                yield Area(row, column)
+                yield CellBlock(row, column)
 
-    def holds(self, cell: Area) -> bool:
+    def holds(self, cell: CellBlock) -> bool:
         """Whether a single cell is one of its cells."""
         down, across = cell.row - self.row, cell.column - self.column
         return 0 <= down < self.height and 0 <= across < self.width
@@ -185,7 +185,7 @@ class Workbook:
         before.Activate()
         return Sheet(made)
 
-    def selected(self) -> tuple[Sheet, list[Area]] | None:
+    def selected(self) -> tuple[Sheet, list[CellBlock]] | None:
         """The selected sheet and blocks; `None` where no cells of this workbook are selected."""
         selection = self.api.Application.Selection
         areas = _if_there(selection, "Areas")
@@ -193,7 +193,7 @@ class Workbook:
             return None  # a picture or a chart, or another workbook is in front
         return Sheet(selection.Worksheet), [_area(one) for one in areas]
 
-    def named(self, name: str) -> tuple[Sheet, Area] | None:
+    def named(self, name: str) -> tuple[Sheet, CellBlock] | None:
         """The cells of a workbook name; `None` where there is no such name."""
         try:
             cells = self.api.Names(name).RefersToRange
@@ -250,11 +250,11 @@ class Sheet:
         return str(self.api.Name)
 
     @property
-    def used(self) -> Area:
+    def used(self) -> CellBlock:
         """The used range."""
         return _area(self.api.UsedRange)
 
-    def values(self, area: Area) -> list[list[Scalar]]:
+    def values(self, area: CellBlock) -> list[list[Scalar]]:
         """The values, rows of cells; an error is an `ErrorCell`, an empty cell `None`."""
         rows = _rows(self._range(area).Value2, area)
         return [[scalar_from_com(cell) for cell in row] for row in rows]
@@ -277,20 +277,20 @@ class Sheet:
                 columns = [str(column.Name) for column in one.ListColumns]
                 yield {**at, "name": str(one.Name), "height": body.height, "columns": columns}
 
-    def calls(self) -> dict[Area, Scalar]:
+    def calls(self) -> dict[CellBlock, Scalar]:
         """The cells whose formula calls an SVC function, each with its value.
 
         A text that only looks like a formula is left out.
         """
         read = self.contents()
         return {
-            Area(read["row"] + down, read["column"] + across): value
+            CellBlock(read["row"] + down, read["column"] + across): value
             for down, rows in enumerate(zip(read["formulas"], read["values"], strict=True))
             for across, (text, value) in enumerate(zip(*rows, strict=True))
             if _has_calls(text) and value != text
         }
 
-    def is_text(self, area: Area) -> bool:
+    def is_text(self, area: CellBlock) -> bool:
         """Whether a cell of the block is formatted as text, so that a number becomes one."""
         found = self._range(area).NumberFormat
         return found == _AS_TEXT or (  # None where the formats differ
@@ -303,7 +303,7 @@ class Sheet:
         found = (used.HasArray, _if_there(used, "HasSpill", lacking=False))
         return any(one is not False for one in found)  # None where only some are
 
-    def array(self, cell: Area) -> Area | None:
+    def array(self, cell: CellBlock) -> CellBlock | None:
         """The array that a cell is part of: spilled, or a fixed array formula."""
         found = self._range(cell)
         if found.HasArray:
@@ -312,7 +312,7 @@ class Sheet:
             return _area(found.SpillParent.SpillingToRange)
         return None
 
-    def put(self, area: Area, rows: Sequence[Sequence[Scalar]]) -> None:
+    def put(self, area: CellBlock, rows: Sequence[Sequence[Scalar]]) -> None:
         """Write values; texts stay texts."""
         shown = [[_typed(cell) for cell in row] for row in rows]
         if (area.height, area.width) == (1, 1):
@@ -322,19 +322,19 @@ class Sheet:
         for down, row in enumerate(shown):
             for across, cell in enumerate(row):
                 if isinstance(cell, str) and len(cell) > _LIMIT_IN_ARRAY:
-                    long.append((Area(area.row + down, area.column + across), cell))
+                    long.append((CellBlock(area.row + down, area.column + across), cell))
                     row[across] = ""
         self._range(area).Value2 = tuple(map(tuple, shown))
         for at, text in long:
             self._range(at).Value2 = text
 
-    def format_heading(self, heading: Area, widths: Sequence[float]) -> None:
+    def format_heading(self, heading: CellBlock, widths: Sequence[float]) -> None:
         """Make a heading bold and set its column widths (in characters)."""
         self._range(heading).Font.Bold = True
         for cell, width in zip(heading.cells(), widths, strict=True):
             self._range(cell).ColumnWidth = width
 
-    def _range(self, area: Area) -> _Com:
+    def _range(self, area: CellBlock) -> _Com:
         return self.api.Range(area.address)
 
 
@@ -345,13 +345,15 @@ def _has_calls(formula: object) -> bool:
     return "SVC_" in formula.upper() and any(one.name in _NAMES for one in calls_in(formula))
 
 
-def _rows(found: _Com, area: Area) -> Sequence[Sequence[_Com]]:
+def _rows(found: _Com, area: CellBlock) -> Sequence[Sequence[_Com]]:
     """The value of a block as rows; COM gives a scalar for a single cell."""
     return [[found]] if (area.height, area.width) == (1, 1) else found
 
 
-def _area(cells: _Com) -> Area:
-    return Area(int(cells.Row), int(cells.Column), int(cells.Rows.Count), int(cells.Columns.Count))
+def _area(cells: _Com) -> CellBlock:
+    return CellBlock(
+        int(cells.Row), int(cells.Column), int(cells.Rows.Count), int(cells.Columns.Count)
+    )
 
 
 def _if_there(api: _Com, name: str, *, lacking: _Com = None) -> _Com:

@@ -32,9 +32,9 @@ from starlette.routing import Route
 
 from svc_tools.excel import settings
 from svc_tools.excel.formulas import Contents
-from svc_tools.excel.functions import Call, evaluate, refresh_plan
+from svc_tools.excel.functions import FunctionCall, evaluate, refresh_plan
 from svc_tools.excel.officejs import pages
-from svc_tools.excel.officejs.guard import ROOT, Guard, in_thread, refusal
+from svc_tools.excel.officejs.guard import ROOT, AddinGuard, in_thread, refusal
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.excel.values import OMITTED, BadValueError, CellError, ErrorCell, NotAvailableError
 
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
+    from svc_tools.base.loopback import LocalGuard
     from svc_tools.excel.desk import Desk
-    from svc_tools.excel.officejs.pages import Json
-    from svc_tools.excel.values import Argument, Result, Scalar
-    from svc_tools.loopback import LocalGuard
+    from svc_tools.excel.officejs.pages import JsonObject
+    from svc_tools.excel.values import Argument, FormulaResult, Scalar
 
 _NAMES = {one.name for one in FUNCTIONS}
 _EXPECTED = 'expected {"calls": [{"f": name, "a": [argument, ...]}, ...]}'
@@ -72,7 +72,7 @@ _OFFICE_PAGE = {_POLICY: f"{_PAGE} script-src 'self' {_SCRIPTS}; frame-ancestors
 _OWN_PAGE = {_POLICY: f"{_PAGE} script-src 'self'; frame-ancestors 'none'"}
 
 
-def make_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
+def addin_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
     """The app over a desk, behind its guard, which has the address and token for Excel."""
     handled: tuple[type[Exception], ...] = (HTTPException, BadRequestError, Exception)
     app = FastAPI(
@@ -80,7 +80,7 @@ def make_app(desk: Desk, guard: LocalGuard) -> ASGIApp:
         routes=[*_actions(desk), *_files(guard)],
         exception_handlers=dict.fromkeys(handled, _refusal),
     )
-    return Guard(app, guard)
+    return AddinGuard(app, guard)
 
 
 def _files(guard: LocalGuard) -> list[Route]:
@@ -89,7 +89,7 @@ def _files(guard: LocalGuard) -> list[Route]:
     def task_pane(request: Request) -> Response:
         office = request.query_params.get("office") == "1"
         headers = _OFFICE_PAGE if office else _OWN_PAGE
-        return HTMLResponse(pages.page(guard, office=office), headers=headers)
+        return HTMLResponse(pages.taskpane_page(guard, office=office), headers=headers)
 
     def manifest(_: Request) -> Response:
         return Response(pages.manifest(guard), headers=_ATTACHMENT, media_type="application/xml")
@@ -99,7 +99,7 @@ def _files(guard: LocalGuard) -> list[Route]:
     return [
         Route(ROOT, lambda _: HTMLResponse(pages.help_page(guard), headers=_OWN_PAGE)),
         Route(f"{ROOT}manifest.xml", manifest),
-        Route(metadata, lambda _: _json(pages.metadata(guard))),
+        Route(metadata, lambda _: _json(pages.functions_metadata(guard))),
         Route(metadata, lambda _: Response(None, 204, _PREFLIGHT), methods=["OPTIONS"]),
         Route(script, lambda _: Response(pages.functions_script(guard), media_type=_SCRIPT)),
         Route(f"{ROOT}taskpane.html", task_pane),
@@ -128,13 +128,13 @@ def _actions(desk: Desk) -> list[Route]:
     ]
 
 
-def _action(method: str, name: str, work: Callable[[Json], Json]) -> Route:
+def _action(method: str, name: str, work: Callable[[JsonObject], JsonObject]) -> Route:
     """The route of an action: JSON in, JSON out."""
 
     async def respond(request: Request) -> Response:
         body = await request.body()
         try:
-            return await in_thread(lambda: _json(work(read_body(body))))
+            return await in_thread(lambda: _json(work(body_object(body))))
         finally:
             if method != "GET" and name != "batch":  # Calc must not use earlier results
                 settings.renew_server()
@@ -142,7 +142,7 @@ def _action(method: str, name: str, work: Callable[[Json], Json]) -> Route:
     return Route(f"{ROOT}{name}", respond, methods=[method])
 
 
-def _computed(desk: Desk, content: Json) -> Json:
+def _computed(desk: Desk, content: JsonObject) -> JsonObject:
     """The results of the calls in a request, with their places looked up together."""
     calls = read_calls(content)
     given = [one for one in calls if not isinstance(one, CellError)]
@@ -150,19 +150,19 @@ def _computed(desk: Desk, content: Json) -> Json:
     return results_of(one if isinstance(one, CellError) else next(results) for one in calls)
 
 
-def _refreshed(desk: Desk, content: Json) -> Json:
+def _refreshed(desk: Desk, content: JsonObject) -> JsonObject:
     plan = refresh_plan(desk, *_used(content))
     return pages.refresh(desk, plan) if content.get("confirmed") is True else pages.plan(plan)
 
 
-def _with_key(desk: Desk, content: Json) -> Json:
+def _with_key(desk: Desk, content: JsonObject) -> JsonObject:
     address, key = content.get("address"), content.get("key")
     if not (isinstance(address, str) and isinstance(key, str)):  # None is no key "None"
         raise BadRequestError('expected {"address": text, "key": text}')
     return pages.use_key(desk, address, SecretStr(key))
 
 
-def _added(desk: Desk, content: Json) -> Json:
+def _added(desk: Desk, content: JsonObject) -> JsonObject:
     record: Any = content.get("record")
     typed = content.get("typed")
     texts = [*record.values(), typed or ""] if isinstance(record, dict) else [None]
@@ -171,7 +171,7 @@ def _added(desk: Desk, content: Json) -> Json:
     return pages.add_registration(desk, record, typed)
 
 
-def _json(content: Json) -> Response:
+def _json(content: JsonObject) -> Response:
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return Response(text, media_type="application/json")
 
@@ -189,7 +189,7 @@ class BadRequestError(ValueError):
     """The body is not a batch of calls; the message says what is expected."""
 
 
-def read_body(body: bytes) -> Json:
+def body_object(body: bytes) -> JsonObject:
     """The JSON object of a body; an empty one where there is no body.
 
     Raises:
@@ -208,7 +208,7 @@ def _refused(constant: str) -> float:
     raise ValueError(constant)
 
 
-def read_calls(content: Json) -> list[Call | CellError]:
+def read_calls(content: JsonObject) -> list[FunctionCall | CellError]:
     """The calls of a request; an error for a call that this server cannot read or compute.
 
     One bad cell fails its own formula, not the thousands sent with it.
@@ -222,7 +222,7 @@ def read_calls(content: Json) -> list[Call | CellError]:
     return [_call(number, one) for number, one in enumerate(calls)]
 
 
-def _since(content: Json) -> datetime | None:
+def _since(content: JsonObject) -> datetime | None:
     """The moment of a refresh; `None` where there was none."""
     if content.get("since") is None:
         return None
@@ -233,7 +233,7 @@ def _since(content: Json) -> datetime | None:
     raise BadRequestError('"since" is expected as a time with its zone, as a refresh gives it')
 
 
-def _used(content: Json) -> tuple[list[list[Call]], int]:
+def _used(content: JsonObject) -> tuple[list[list[FunctionCall]], int]:
     """The calls of each cell that a refresh is about, and how many cells have others.
 
     Raises:
@@ -250,10 +250,10 @@ def _used(content: Json) -> tuple[list[list[Call]], int]:
     except (KeyError, TypeError, ValueError, AttributeError):
         expected = 'expected {"cells": [[call, ...], ...]} or {"workbook": ...}'
         raise BadRequestError(expected) from None
-    return [[one for one in calls if isinstance(one, Call)] for calls in read], unknown
+    return [[one for one in calls if isinstance(one, FunctionCall)] for calls in read], unknown
 
 
-def _call(number: int, call: Any) -> Call | CellError:  # noqa: ANN401 - what JSON holds
+def _call(number: int, call: Any) -> FunctionCall | CellError:  # noqa: ANN401 - what JSON holds
     name, given = (call.get("f"), call.get("a", [])) if isinstance(call, dict) else (None, None)
     if not isinstance(name, str) or not isinstance(given, list):
         raise BadRequestError(f"Call {number} cannot be read; {_EXPECTED}")
@@ -265,7 +265,7 @@ def _call(number: int, call: Any) -> Call | CellError:  # noqa: ANN401 - what JS
     book = call.get("from_1904") or None  # its name; `True` from an older extension
     try:
         arguments = tuple(map(_argument, given))
-        return Call(name, arguments, book if isinstance(book, str | None) else "")
+        return FunctionCall(name, arguments, book if isinstance(book, str | None) else "")
     except BadValueError as error:
         return error
 
@@ -292,12 +292,12 @@ def _scalar(given: Any) -> Scalar:  # noqa: ANN401 - what JSON holds
     )
 
 
-def results_of(results: Iterable[Result]) -> Json:
+def results_of(results: Iterable[FormulaResult]) -> JsonObject:
     """The response to a batch."""
     return {"results": [_result(result) for result in results]}
 
 
-def _result(result: Result) -> Json:
+def _result(result: FormulaResult) -> JsonObject:
     if isinstance(result, CellError):
         return {"e": "value" if isinstance(result, BadValueError) else "na", "m": result.message}
     if isinstance(result, list):

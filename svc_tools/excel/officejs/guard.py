@@ -1,6 +1,6 @@
 """Which requests the local server accepts, and what every response carries.
 
-Beyond the rules for every local server (`svc_tools.loopback`), a request needs the token: in a
+Beyond the rules for every local server (`svc_tools.base.loopback`), a request needs the token: in a
 header, or in the address of a file that Excel itself loads. Excel on the web reads the metadata
 from its own pages. The layer also limits the body, and keeps the token from the app.
 """
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from svc_tools.loopback import LocalGuard
+    from svc_tools.base.loopback import LocalGuard
 
 ROOT = "/excel/"
 """The prefix of every path."""
 _METADATA = f"{ROOT}functions.json"
-LARGEST_BODY = 32 * 1024 * 1024
+LARGEST_REQUEST = 32 * 1024 * 1024
 """The most bytes of a body. The add-in sends up to 4 MB, and more only for a single range."""
 _READS = {"GET", "HEAD"}
 _HEADERS = {
@@ -43,7 +43,10 @@ _FOR_METADATA = {"access-control-allow-origin": "*", "access-control-allow-priva
 _REFUSALS = {
     "FOREIGN": (403, "The request names another host, or comes from the page of another server"),
     "UNKNOWN_TOKEN": (401, "The token is missing or wrong: load the manifest into Excel again"),
-    "TOO_LARGE": (413, f"The request has more than {LARGEST_BODY >> 20} MB; give a smaller range"),
+    "TOO_LARGE": (
+        413,
+        f"The request has more than {LARGEST_REQUEST >> 20} MB; give a smaller range",
+    ),
     "ENDING": (503, "The server stops; start `svc-tools excel serve` again, then recalculate"),
     "FAILED": (500, "The request failed; the output of the server names the kind of error"),
     "NOT_FOUND": (404, "There is no such page, or method of a page, here; see /excel/"),
@@ -79,10 +82,10 @@ def judge(guard: LocalGuard, scope: Scope) -> str | None:
     # of a body whose length is not given, or too large, nothing more is read
     length = headers.get("content-length", "0")
     is_known = length.isdecimal() and "transfer-encoding" not in headers
-    return None if is_known and int(length) <= LARGEST_BODY else "TOO_LARGE"
+    return None if is_known and int(length) <= LARGEST_REQUEST else "TOO_LARGE"
 
 
-class Guard:
+class AddinGuard:
     """An ASGI layer that refuses requests and adds the headers of every response."""
 
     def __init__(self, app: ASGIApp, guard: LocalGuard) -> None:

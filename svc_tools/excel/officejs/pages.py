@@ -20,28 +20,28 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from svc_sdk import Svc, SvcError, __version__
-from svc_sdk._route import UnusableVariableError
+from svc_sdk.wire import UnusableVariableError
 from svc_tools import config, nexus
-from svc_tools.codes import codes_of, meaning_of
 from svc_tools.config import ConfigurationError
-from svc_tools.display import capital, render
 from svc_tools.excel import settings, setup
 from svc_tools.excel.desk import PATIENCE, PER_PLACE
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.lookup.key_check import check_key, field_at_fault
-from svc_tools.lookup.outcomes import Trouble, explained
+from svc_tools.lookup.troubles import Trouble, explained
 from svc_tools.nexus.edit import new_record
 from svc_tools.nexus.notices import ADDING_NOTE
+from svc_tools.show.codes import codes_of, meaning_of
+from svc_tools.show.display import capital, from_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pydantic import SecretStr
 
+    from svc_tools.base.loopback import LocalGuard
     from svc_tools.excel.desk import Desk, RefreshPlan
     from svc_tools.excel.registry import Function
-    from svc_tools.loopback import LocalGuard
 
 NAMESPACE = "SVC"
 """The part before the dot in the name of every function in Excel."""
@@ -53,10 +53,10 @@ _LOCKED = (
     " Change them there, then start svc-tools excel serve again."
 )
 _OFFER = "Give address and key under “Service and key”, or choose the embedded service."
-Json: TypeAlias = dict[str, Any]
+JsonObject: TypeAlias = dict[str, Any]
 
 
-def metadata(guard: LocalGuard) -> Json:
+def functions_metadata(guard: LocalGuard) -> JsonObject:
     """The content of `functions.json`.
 
     Every argument is a matrix: so one that was left out (null) differs from an empty cell (a matrix
@@ -109,7 +109,7 @@ def functions_script(guard: LocalGuard) -> str:
 
 def manifest(guard: LocalGuard) -> str:
     """The manifest of the add-in, as XML."""
-    return render(
+    return from_template(
         "excel/manifest.xml",
         id=setup.DATA["addin"]["id"],
         version=".".join([*re.findall(r"\d+", __version__), "0"][:4]),  # four numbers
@@ -124,7 +124,7 @@ def _token(guard: LocalGuard) -> str:
     return "" if guard.token is None else guard.token.get_secret_value()
 
 
-def page(guard: LocalGuard, *, office: bool) -> str:
+def taskpane_page(guard: LocalGuard, *, office: bool) -> str:
     """The page of the task pane, as HTML.
 
     For an Office host it also loads the host's library and the functions: it is the page of the
@@ -132,7 +132,7 @@ def page(guard: LocalGuard, *, office: bool) -> str:
     """
     token = quote(_token(guard), safe="")
     codes = (*codes_of("review"), *codes_of("warning"), *codes_of("confidence"))
-    return render(
+    return from_template(
         "excel/taskpane.html",
         token=token,
         scripts=(OFFICE_JS, f"functions.js?token={token}") if office else (),
@@ -144,7 +144,7 @@ def page(guard: LocalGuard, *, office: bool) -> str:
 
 def help_page(guard: LocalGuard) -> str:
     """The page with instructions, as HTML; anybody on this machine may read it."""
-    return render(
+    return from_template(
         "excel/help.html",
         origin=origin_of(guard),
         scheme=guard.scheme,
@@ -163,12 +163,12 @@ def function_id(name: str) -> str:
     return host_text(name).removeprefix(f"{NAMESPACE}.").replace("_", ".")
 
 
-def status(desk: Desk) -> Json:
+def status(desk: Desk) -> JsonObject:
     """The service, whether it responds, and the cached results; sends one unbilled request."""
     described = settings.describe()
     locked = _LOCKED if described.known_from == "environment" else None
     address = None if described.service == settings.EMBEDDED else described.service
-    result: Json = {
+    result: JsonObject = {
         "service": "No service",
         "source": "",
         "words": desk.source,
@@ -195,20 +195,20 @@ def status(desk: Desk) -> Json:
     return result
 
 
-def plan(plan: RefreshPlan) -> Json:
+def plan(plan: RefreshPlan) -> JsonObject:
     """What a refresh would look up, as a sentence and numbers."""
     numbers = {"cells": plan.cells, "places": len(plan.places), "unknown": plan.unknown}
     return {"message": plan.sentence, **numbers}
 
 
-def refresh(desk: Desk, plan: RefreshPlan) -> Json:
+def refresh(desk: Desk, plan: RefreshPlan) -> JsonObject:
     """Look the places of a plan up again; the report as a sentence and numbers."""
     report = desk.refresh(plan.places)
     shown = {"message": report.sentence, "happened": report.happened}
     return asdict(report) | shown | {"since": report.since.isoformat()}
 
 
-def registrations(desk: Desk) -> Json:
+def registrations(desk: Desk) -> JsonObject:
     """The account's registrations, as rows of texts."""
     try:
         register = nexus.list_register(desk.client)
@@ -217,7 +217,7 @@ def registrations(desk: Desk) -> Json:
     return {"message": register.sentence, "rows": [one.texts for one in register.records]}
 
 
-def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> Json:
+def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> JsonObject:
     """Show the request that adds a registration; once its state is typed, send it.
 
     Where nothing was `typed` (`None`), this is the preview, which only reads.
@@ -253,7 +253,7 @@ def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> J
     return {"message": " ".join(said)}
 
 
-def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
+def use_key(desk: Desk, address: str, key: SecretStr) -> JsonObject:
     """Use the service at an address with a key, stored in the system's keyring.
 
     The key is checked first: one that the service rejects is not stored, and the former service
@@ -282,18 +282,18 @@ def use_key(desk: Desk, address: str, key: SecretStr) -> Json:
     return {"message": f"{address} accepts the key. It is stored in {keyring}."}
 
 
-def forget_key(desk: Desk) -> Json:
+def forget_key(desk: Desk) -> JsonObject:
     """Remove the key from the keyring. The address stays: no other service is used unnoticed."""
     return _changed(desk, "The key cannot be removed", "Then try again.", setup.forget_key)
 
 
-def use_embedded(desk: Desk) -> Json:
+def use_embedded(desk: Desk) -> JsonObject:
     """Use the embedded service; keys in the keyring stay."""
     title, what_to_do = "The embedded service cannot be used", "Or give address and key."
     return _changed(desk, title, what_to_do, setup.use_embedded)
 
 
-def _changed(desk: Desk, title: str, what_to_do: str, change: Callable[[], str]) -> Json:
+def _changed(desk: Desk, title: str, what_to_do: str, change: Callable[[], str]) -> JsonObject:
     """Change the settings, and have the desk use them."""
     if locked := _locked():
         return locked
@@ -310,7 +310,7 @@ def _use_settings(desk: Desk) -> None:
     settings.renew_service()
 
 
-def _locked() -> Json | None:
+def _locked() -> JsonObject | None:
     """The problem of a service that the environment names: the pane cannot change it."""
     if settings.describe().known_from != "environment":
         return None
@@ -319,7 +319,7 @@ def _locked() -> Json | None:
 
 def _problem(
     error: Exception | str, title: str, what_to_do: str = "", field: str | None = None
-) -> Json:
+) -> JsonObject:
     """A problem as the pane shows it; an error of the service has its own title and advice."""
     own = Trouble(title, str(error), what_to_do)
     trouble = explained(error) if isinstance(error, SvcError) else own

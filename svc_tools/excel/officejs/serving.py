@@ -14,17 +14,17 @@ import httpx
 from pydantic import SecretStr
 
 from svc_tools import config
+from svc_tools.base.extras import needs
+from svc_tools.base.loopback import LocalGuard, listen_on_localhost, make_server
 from svc_tools.excel import settings, setup
 from svc_tools.excel.desk import the_desk
 from svc_tools.excel.officejs.guard import ROOT, origin_of
 from svc_tools.excel.officejs.pages import manifest
-from svc_tools.extras import needs
-from svc_tools.loopback import LocalGuard, listen_on_localhost, make_server
 
 with needs("The spreadsheets' server", "excel"):
     from filelock import FileLock, Timeout
 
-    from svc_tools.excel.officejs.app import make_app
+    from svc_tools.excel.officejs.app import addin_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ _DEFAULT_PORT = 8643
 """The port of the first run; then that of the last run."""
 
 
-def serve(
+def serve_addins(
     *,
     port: int | None,
     cert: Path | None,
@@ -111,7 +111,7 @@ def _serve_alone(
         if browser:
             threading.Thread(target=webbrowser.open, args=(f"{origin}{ROOT}",), daemon=True).start()
 
-    app = make_app(the_desk(), guard)
+    app = addin_app(the_desk(), guard)
     server = make_server(app, started, ssl_certfile=cert, ssl_keyfile=private_key)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl+C: all is cleaned up
     try:

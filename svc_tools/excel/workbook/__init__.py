@@ -7,13 +7,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.extras import needs
 from svc_tools.config import ConfigurationError, connect
 from svc_tools.excel.formulas import Contents, column_number
 from svc_tools.excel.values import FIRST_DAY, BadValueError, CellError
 from svc_tools.excel.workbook import writing
 from svc_tools.excel.workbook.writing import AS_OF, TEXTS, XLWINGS, Formula, Host, Sheet
-from svc_tools.extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ _FIRST = date(1900, 3, 1)
 """Before it Excel counts a day that was none, February 29."""
 
 
-def write_workbook(
+def write_excel_files(
     path: str | Path, *, example: bool = True, as_of: date | None = None, force: bool = False
 ) -> list[Path]:
     """Write the workbook for Excel on Windows, and the Python module that it needs in its folder.
@@ -134,7 +134,7 @@ def computed(sheets: Sequence[Sheet], host: Host, desk: Desk) -> Values:
 
     The calls of our functions are evaluated together, and the values of other formulas follow.
     """
-    from svc_tools.excel.functions import Call, evaluate  # noqa: PLC0415 - as above
+    from svc_tools.excel.functions import FunctionCall, evaluate  # noqa: PLC0415 - as above
 
     contents = {(sheet.name, one.at): one.value for sheet in sheets for one in sheet.cells}
     formulas = {at: one for at, one in contents.items() if isinstance(one, Formula)}
@@ -144,7 +144,7 @@ def computed(sheets: Sequence[Sheet], host: Host, desk: Desk) -> Values:
         {name: sheet.refers_to(name) for sheet in sheets for name in sheet.names},
         [table for sheet in sheets for table in _tables(sheet)],
     )
-    cells, _ = book.in_use(lambda name, given: Call(name, tuple(given)))
+    cells, _ = book.in_use(lambda name, given: FunctionCall(name, tuple(given)))
     read = [at for at, one in formulas.items() if _text_with_call(one)]
     calls = {at: found[0] for at, found in zip(read, cells, strict=True) if found}
     for at, result in zip(calls, evaluate(desk, [*calls.values()]), strict=True):

@@ -219,7 +219,7 @@ def _line_rules(left: str, status: str, first: int, last: int) -> list[Rule]:
 
 _ORDERS: Any = TEXTS["orders"]
 _VERDICT: Any = _ORDERS["verdict"]
-EXAMPLES: tuple[tuple[str, date, str, str | int, Decimal], ...] = tuple(
+EXAMPLE_LINES: tuple[tuple[str, date, str, str | int, Decimal], ...] = tuple(
     (*line[:4], Decimal(line[4])) for line in _ORDERS["examples"]
 )
 """The made-up lines: order, date, state, ZIP and amount."""
@@ -230,7 +230,7 @@ _FIRST_ORDER = _ORDER_HEAD + 1
 
 def orders_sheet(host: Host, *, example: bool) -> Sheet:
     """The sheet of order lines, with the example lines or empty."""
-    lines = [(*line[:4], float(line[4])) for line in EXAMPLES] if example else []
+    lines = [(*line[:4], float(line[4])) for line in EXAMPLE_LINES] if example else []
     first, last = _FIRST_ORDER, _ORDER_HEAD + len(lines) + _EMPTY_ORDER_ROWS
     sheet = Sheet(ORDERS, (13, 13, 13, 13, 14, 14, 14, 14, 14, 88))
     sheet.set("freeze_panes", f"A{first}")

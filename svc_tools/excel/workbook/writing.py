@@ -16,11 +16,11 @@ from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from svc_tools.atomic import whole_file
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.extras import needs
 from svc_tools.excel.registry import FUNCTIONS
-from svc_tools.extras import needs
 from svc_tools.nexus.register import NEXUS_TYPES
-from svc_tools.places import STATES
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

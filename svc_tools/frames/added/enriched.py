@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from svc_tools.codes import codes_in
 from svc_tools.frames.added.names import known_labels, require_columns, require_one
 from svc_tools.frames.added.rates import Rates, rates_of, truths_of
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import Coded, coded, recoded
-from svc_tools.frames.money import Money, money
+from svc_tools.frames.values.arrow import Coded, coded, recoded
+from svc_tools.frames.values.money import Money, money
 from svc_tools.lookup.columns import TAXES
-from svc_tools.statuses import Meaning, Status
+from svc_tools.show.codes import codes_in
+from svc_tools.tables.statuses import Meaning, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping

@@ -15,7 +15,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype, is_object_dtype
 
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.odd_cells import Shown
+from svc_tools.frames.values.odd_cells import Shown
 from svc_tools.lookup.columns import (
     ADDED_COLUMNS,
     DETAIL_COLUMNS,
@@ -31,7 +31,7 @@ from svc_tools.lookup.columns import (
     TAXES,
     is_short,
 )
-from svc_tools.roles import ColumnBetween, ColumnTaken
+from svc_tools.tables.roles import ColumnBetween, ColumnTaken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -376,3 +376,22 @@ def without_tax(
         _refuse_between(frame, prefix, taken)
         raise ColumnTaken(taken, _free_prefix(frame), of_tax=True)
     return rest
+
+
+def without_added(frame: pd.DataFrame, names: Sequence[str], what: str) -> pd.DataFrame:
+    """The frame without the columns that an earlier result of this kind added.
+
+    Args:
+        frame: the rows.
+        names: the columns that the result adds.
+        what: the result, for the message: "a review".
+
+    Raises:
+        ValueError: only some of the names are present, so they are the user's.
+    """
+    present = [name for name in names if name in frame.columns]
+    if len(present) == len(names):
+        return frame.drop(columns=list(names))
+    if present:
+        raise ValueError(f"the frame has a column {present[0]!r}, which {what} adds; rename it")
+    return frame

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
-from svc_tools.frames.arrow import first_column, units_of
+from svc_tools.frames.values.arrow import first_column, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pandas as pd
 
-from svc_tools.dates import DateTerms
-from svc_tools.display import number
 from svc_tools.frames.analysis.periods import periods_of
-from svc_tools.frames.arrow import Coded, combined, text_column
-from svc_tools.frames.money import SumsBy, dollars, money_column
-from svc_tools.frames.review_rows import review_codes
-from svc_tools.frames.row_states import states_of
-from svc_tools.frames.tables import plain_rows, table_of
+from svc_tools.frames.lookup.row_states import states_of
+from svc_tools.frames.review.codes import review_codes
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.frames.values.arrow import Coded, combined, text_column
+from svc_tools.frames.values.money import SumsBy, dollars, money_column
+from svc_tools.frames.values.tables import plain_rows, table_of
+from svc_tools.show.display import number
+from svc_tools.tables.dates import DateTerms
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
     from decimal import Decimal
     from typing import Any
 
-    from svc_tools.display import Head, Table
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.show.display import Head, Table
 
 _ADDED = {
     "taxable": "taxable_amount",

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.arrow import Coded
-from svc_tools.frames.money import Money, dollars, money_column, sums_by
+from svc_tools.frames.values.arrow import Coded
+from svc_tools.frames.values.money import Money, dollars, money_column, sums_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from decimal import Decimal
 
-    import pandas as pd
 
 CLASSES = ("over", "under", "within", "not_due", "no_expectation", "no_collected")
 """The classes of rows: each row has exactly one.
@@ -65,7 +64,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class ClassSums:
     """Rows by class, and dollars exact to the cent; `None` where no row has the figure.
 
     `difference` = `collected` - `expected` = `over` - `under` + `within`.
@@ -107,7 +106,7 @@ class Sums:
     expected_without_collected: Decimal | None
 
 
-def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[Sums]:
+def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[ClassSums]:
     """The sums of the rows of each code from 0 to `size` - 1."""
     both = compared.rows_of("over", "under", "within")
 
@@ -139,13 +138,13 @@ def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[Sums]:
         add(collected.cents, unexpected, unexpected),
         add(compared.expected.cents, uncollected, uncollected),
     ]
-    return [Sums(*one) for one in zip(*columns, strict=True)]
+    return [ClassSums(*one) for one in zip(*columns, strict=True)]
 
 
-def sum_columns(sums: Sequence[Sums]) -> dict[str, Any]:
-    """The fields of `Sums` as columns: counts as whole numbers, dollars as exact decimals."""
+def sum_columns(sums: Sequence[ClassSums]) -> dict[str, Any]:
+    """The fields of `ClassSums` as columns: counts as whole numbers, dollars as exact decimals."""
     columns: dict[str, Any] = {}
-    for field in fields(Sums):
+    for field in fields(ClassSums):
         values = [getattr(one, field.name) for one in sums]
         is_count = field.name.endswith("rows")
         columns[field.name] = np.array(values, np.int64) if is_count else money_column(values)
@@ -255,22 +254,3 @@ def _from_gross(row: Evidence, small: np.ndarray) -> np.ndarray:
     within = np.abs(collected * gross - base * row.rate) < gross
     holds: np.ndarray = small & within & (base != 0)
     return holds
-
-
-def without_added(frame: pd.DataFrame, names: Sequence[str], what: str) -> pd.DataFrame:
-    """The frame without the columns that an earlier result of this kind added.
-
-    Args:
-        frame: the rows.
-        names: the columns that the result adds.
-        what: the result, for the message: "a review".
-
-    Raises:
-        ValueError: only some of the names are present, so they are the user's.
-    """
-    present = [name for name in names if name in frame.columns]
-    if len(present) == len(names):
-        return frame.drop(columns=list(names))
-    if present:
-        raise ValueError(f"the frame has a column {present[0]!r}, which {what} adds; rename it")
-    return frame

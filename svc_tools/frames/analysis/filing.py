@@ -15,15 +15,11 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number
 from svc_tools.frames.analysis.periods import periods_of, undated
-from svc_tools.frames.arrow import MONEY, RATE, Coded, coded, combined, decimals, text_column
-from svc_tools.frames.money import dollars, dollars_by, money, money_column, sums_by
-from svc_tools.frames.results import decode
-from svc_tools.frames.review_rows import review_codes
-from svc_tools.frames.row_states import states_of
-from svc_tools.frames.summary import RestsOn, rests_on
-from svc_tools.frames.tables import table_of
+from svc_tools.frames.lookup.results import decode
+from svc_tools.frames.lookup.row_states import states_of
+from svc_tools.frames.review.codes import review_codes
+from svc_tools.frames.review.summary import RestsOn, rests_on
 from svc_tools.frames.taxes.invoices import shared_out
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
@@ -32,19 +28,23 @@ from svc_tools.frames.taxes.taxed_rows import (
     sales_of,
     taxed_rows,
 )
+from svc_tools.frames.values.arrow import MONEY, RATE, Coded, coded, combined, decimals, text_column
+from svc_tools.frames.values.money import dollars, dollars_by, money, money_column, sums_by
+from svc_tools.frames.values.tables import table_of
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS
-from svc_tools.places import STATES, us_state
+from svc_tools.show.display import Note, as_html, as_text, counted, exact_dollars, number
+from svc_tools.tables.states import STATES, us_state
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.dates import DateTerms
-    from svc_tools.display import Head, Table
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.analysis.periods import Period
     from svc_tools.frames.options import AmountOptions
     from svc_tools.frames.taxes.taxed_rows import Goods, TaxedRows
     from svc_tools.lookup.outcomes import Component
+    from svc_tools.show.display import Head, Table
+    from svc_tools.tables.dates import DateTerms
 
 FILING_COLUMNS = (
     "period",
@@ -509,7 +509,7 @@ def _filing_table(lines: Enriched, state: str, periods: Coded[str]) -> tuple[pd.
     taxed = taxed_rows(lines)
     codes, shapes = _shapes(lines, state)
     level_taxes = {name: lines.money(name) for name in LEVEL_TAX_COLUMNS}
-    numbered: dict[tuple[str, str, int | None], tuple[int, Part]] = {}  # by the parts' keys
+    numbered: dict[tuple[str, str, int | None], tuple[int, ReturnRow]] = {}  # by the parts' keys
     pieces: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     by_level = True
     for levels, members in _alike(shapes).items():
@@ -534,13 +534,13 @@ def _filing_table(lines: Enriched, state: str, periods: Coded[str]) -> tuple[pd.
     return _summed(pieces, [part for _, part in numbered.values()], taxed, periods), by_level
 
 
-def _shapes(lines: Enriched, state: str) -> tuple[np.ndarray, list[tuple[Part, ...]]]:
+def _shapes(lines: Enriched, state: str) -> tuple[np.ndarray, list[tuple[ReturnRow, ...]]]:
     """The distinct parts of the lines, and the number of each line's."""
     distinct, rate_codes = np.unique(lines.rates("combined_rate").units, return_inverse=True)
     cells = lines.coded("lookup_jurisdictions")
     of_rates = Coded(rate_codes, tuple(map(str, distinct.tolist())))
     codes, pairs = combined([cells, of_rates])
-    shapes = [parts_of(cell or None, int(rate), state=state) for cell, rate in pairs]
+    shapes = [return_rows(cell or None, int(rate), state=state) for cell, rate in pairs]
     taxed = taxed_rows(lines)
     off = ~is_product(lines, taxed.due, taxed.taxable)
     if off.any():  # a tax that somebody edited: it is not the sum of the parts
@@ -549,7 +549,7 @@ def _shapes(lines: Enriched, state: str) -> tuple[np.ndarray, list[tuple[Part, .
     return codes, shapes
 
 
-def _alike(shapes: Sequence[tuple[Part, ...]]) -> dict[tuple[str, ...], list[int]]:
+def _alike(shapes: Sequence[tuple[ReturnRow, ...]]) -> dict[tuple[str, ...], list[int]]:
     """The numbers of the shapes by the levels of their parts."""
     alike: dict[tuple[str, ...], list[int]] = {}
     for place, shape in enumerate(shapes):
@@ -557,7 +557,7 @@ def _alike(shapes: Sequence[tuple[Part, ...]]) -> dict[tuple[str, ...], list[int
     return alike
 
 
-class Part(NamedTuple):
+class ReturnRow(NamedTuple):
     """One row of a return: a jurisdiction at one rate (units of 10^-5), or why none is named."""
 
     level: str
@@ -582,7 +582,7 @@ def is_official(code: str | None) -> bool:
     return code is not None and _NUMBER.fullmatch(code) is not None
 
 
-def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:
+def return_rows(cell: str | None, rate: int, *, state: str) -> tuple[ReturnRow, ...]:
     """The parts that a cell of `lookup_jurisdictions` names, the state's first.
 
     Args:
@@ -603,7 +603,9 @@ def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:
     if sum(one.units for one in components) != rate:
         return _without_code("the jurisdictions' rates do not add up to the rate")
     local = [
-        Part(one.level, one.code, one.name, one.units) for one in components if one.level != "state"
+        ReturnRow(one.level, one.code, one.name, one.units)
+        for one in components
+        if one.level != "state"
     ]
     if len({part.key for part in local}) < len(local):
         return _without_code("the result names a jurisdiction twice")
@@ -613,23 +615,23 @@ def parts_of(cell: str | None, rate: int, *, state: str) -> tuple[Part, ...]:
     return (_state_part(components, state), *local)
 
 
-def _without_code(reason: str) -> tuple[Part, ...]:
+def _without_code(reason: str) -> tuple[ReturnRow, ...]:
     """The only part of lines whose jurisdictions are not known, for this reason."""
-    return (Part(_NO_CODE, None, reason, None),)
+    return (ReturnRow(_NO_CODE, None, reason, None),)
 
 
-def _state_part(components: Sequence[Component], state: str) -> Part:
+def _state_part(components: Sequence[Component], state: str) -> ReturnRow:
     """The state's part; where the result names none, the state levies no tax."""
     found = [one for one in components if one.level == "state"]
     if not found:
-        return Part("state", None, STATES[state], 0)
-    return Part("state", found[0].code, found[0].name, sum(one.units for one in found))
+        return ReturnRow("state", None, STATES[state], 0)
+    return ReturnRow("state", found[0].code, found[0].name, sum(one.units for one in found))
 
 
 _LOCATION_CODE = re.compile(r"L?([0-9]{4})", re.ASCII)
 
 
-def _by_location(local: list[Part]) -> list[Part]:
+def _by_location(local: list[ReturnRow]) -> list[ReturnRow]:
     """Washington's local parts as one, under the location code that its return requires."""
     names = {}
     for part in local:
@@ -639,7 +641,7 @@ def _by_location(local: list[Part]) -> list[Part]:
     if len(names) != 1:
         return local
     ((code, name),) = names.items()
-    return [Part(LOCATION, code, name, sum(part.units or 0 for part in local))]
+    return [ReturnRow(LOCATION, code, name, sum(part.units or 0 for part in local))]
 
 
 def _shares_of(
@@ -693,7 +695,7 @@ def _rank(level: str) -> int:
 
 def _summed(
     pieces: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
-    parts: Sequence[Part],
+    parts: Sequence[ReturnRow],
     taxed: TaxedRows,
     periods: Coded[str],
 ) -> pd.DataFrame:

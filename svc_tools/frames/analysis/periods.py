@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from svc_tools.dates import DateTerms, decide, read_one
 from svc_tools.frames.added.enriched import fact, fact_of_all
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.arrow import Coded
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.queries import DateColumn
-from svc_tools.frames.results import lookup_of, reading_of
-from svc_tools.frames.row_states import inputs_of
+from svc_tools.frames.lookup.queries import DateColumn
+from svc_tools.frames.lookup.results import lookup_of, reading_of
+from svc_tools.frames.lookup.row_states import inputs_of
+from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.taxes.due import grain_of
-from svc_tools.places import first_day
-from svc_tools.roles import ColumnMissing
+from svc_tools.frames.values.arrow import Coded
+from svc_tools.tables.dates import DateTerms, decide, read_one
+from svc_tools.tables.places import first_day
+from svc_tools.tables.roles import ColumnMissing
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     import pandas as pd
 
-    from svc_tools.dates import DateStyle, Day
     from svc_tools.frames.added.enriched import Enriched
+    from svc_tools.tables.dates import DateStyle, Day
 
 Period = Literal["month", "quarter", "year"]
 _PLAIN = DateTerms()

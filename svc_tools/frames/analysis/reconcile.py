@@ -10,41 +10,19 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import codes_of, meaning_of
-from svc_tools.display import Note, as_html, as_text, counted, exact_dollars, number, plain, prose
-from svc_tools.frames.added.names import require_columns, require_one
+from svc_tools.frames.added.names import require_columns, require_one, without_added
 from svc_tools.frames.analysis.comparison import (
     CLASSES,
+    ClassSums,
     Compared,
     Evidence,
-    Sums,
     proved_reasons,
     sum_columns,
     sums_of,
-    without_added,
 )
 from svc_tools.frames.analysis.periods import periods_of, undated
-from svc_tools.frames.arrow import (
-    MONEY,
-    RATE,
-    Coded,
-    combined,
-    decimals,
-    recoded,
-    text_column,
-)
-from svc_tools.frames.money import (
-    LARGEST,
-    Money,
-    dollars,
-    dollars_by,
-    money_column,
-    one_amount,
-)
-from svc_tools.frames.row_states import states_of
-from svc_tools.frames.summary import RestsOn, rests_on
-from svc_tools.frames.tables import plain_fields, plain_rows, table_of
-from svc_tools.frames.taxes.rounding import ROOM
+from svc_tools.frames.lookup.row_states import states_of
+from svc_tools.frames.review.summary import RestsOn, rests_on
 from svc_tools.frames.taxes.taxed_rows import (
     changes_since,
     column_of,
@@ -53,19 +31,49 @@ from svc_tools.frames.taxes.taxed_rows import (
     shipping_of,
     taxed_rows,
 )
+from svc_tools.frames.values.arrow import (
+    MONEY,
+    RATE,
+    Coded,
+    combined,
+    decimals,
+    recoded,
+    text_column,
+)
+from svc_tools.frames.values.money import (
+    LARGEST_WHOLE,
+    Money,
+    dollars,
+    dollars_by,
+    money_column,
+    one_amount,
+)
+from svc_tools.frames.values.rounding import ROOM
+from svc_tools.frames.values.tables import plain_fields, plain_rows, table_of
 from svc_tools.lookup.columns import FACTS, RANGE_COLUMNS, RATE_COLUMNS
+from svc_tools.show.codes import codes_of, meaning_of
+from svc_tools.show.display import (
+    Note,
+    as_html,
+    as_text,
+    counted,
+    exact_dollars,
+    number,
+    plain,
+    prose,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.dates import DateTerms
-    from svc_tools.display import Head, Table
     from svc_tools.frames.added.enriched import Enriched
     from svc_tools.frames.added.rates import Rates
     from svc_tools.frames.analysis.periods import Period
-    from svc_tools.frames.lookup.sale import Dollars
     from svc_tools.frames.options import AmountOptions
+    from svc_tools.frames.orders.sale import Dollars
     from svc_tools.frames.taxes.taxed_rows import ColumnRead, Goods, TaxedRows
+    from svc_tools.show.display import Head, Table
+    from svc_tools.tables.dates import DateTerms
 
 LINE_COLUMNS = (
     "expected_tax",
@@ -209,7 +217,7 @@ def shared_by_order(
     np.add.at(total, at, np.where(codes >= 0, cents, 0))
     np.add.at(whole, at, weights)
     shares = (codes >= 0) & (whole[at] > 0)
-    large = np.abs(total).max(initial=0) * float(weights.max(initial=0)) > LARGEST
+    large = np.abs(total).max(initial=0) * float(weights.max(initial=0)) > LARGEST_WHOLE
     if large or not shares.any():
         return cents, 0
     each = np.where(shares, np.abs(total)[at] * weights, 0)
@@ -256,7 +264,7 @@ def _group_keys(
         require_one(frame, label, "by")
         if label == period:
             raise ValueError(f"by: a column {label!r} and period={period!r} have one name")
-        if label in {field.name for field in fields(Sums)}:
+        if label in {field.name for field in fields(ClassSums)}:
             raise ValueError(f"by: {label!r} is the name of a sum of the table; rename the column")
         keys[label] = frame[label]
     return keys, how
@@ -445,7 +453,7 @@ class Reconciliation:
         expected: what it was compared with: `tax`, or `tax_due` where the tax was computed with
             nexus registrations or a channel.
         tolerance: the difference of one row that is tolerated, in dollars.
-        totals: rows by class, and dollars (see `Sums`).
+        totals: rows by class, and dollars (see `ClassSums`).
         by_state: the same by state, with a column for each field of `totals`; the row without a
             code holds the rows whose state is not known.
         by_reason: rows and dollars by class and reason, the largest difference first, with the
@@ -465,7 +473,7 @@ class Reconciliation:
     collected: str
     expected: str
     tolerance: Decimal
-    totals: Sums
+    totals: ClassSums
     by_state: pd.DataFrame
     by_reason: pd.DataFrame
     by_group: pd.DataFrame | None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from svc_tools.extras import require
+from svc_tools.base.extras import require
 from svc_tools.frames.added.enriched import TAX_FIRST, Enriched
 from svc_tools.frames.charting.tile_map import draw_tile_map
-from svc_tools.frames.row_states import known_states
-from svc_tools.frames.summary import source_sentence, sources_of, summarize
+from svc_tools.frames.lookup.row_states import known_states
+from svc_tools.frames.review.summary import source_sentence, sources_of, summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
 
 if TYPE_CHECKING:

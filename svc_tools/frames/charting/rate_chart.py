@@ -10,12 +10,12 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from svc_sdk.rates import rate_to_decimal, units_to_rate
-from svc_tools.codes import SURE, percent
-from svc_tools.frames.arrow import first_column
 from svc_tools.frames.charting.chart_page import INK, LINE, MUTED, ChartPage
-from svc_tools.frames.row_states import states_of
-from svc_tools.frames.summary import RATE_NOTE_SHORT
+from svc_tools.frames.lookup.row_states import states_of
+from svc_tools.frames.review.summary import RATE_NOTE_SHORT
+from svc_tools.frames.values.arrow import first_column
 from svc_tools.lookup.columns import RANGE_COLUMNS
+from svc_tools.show.codes import SURE, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from svc_tools.codes import SURE
-from svc_tools.display import exact_dollars
-from svc_tools.frames.summary import RATE_NOTE_SHORT, source_sentence
+from svc_tools.frames.review.summary import RATE_NOTE_SHORT, source_sentence
+from svc_tools.show.codes import SURE
+from svc_tools.show.display import exact_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from svc_tools.frames.charting.chart_page import SvcFigure
-    from svc_tools.frames.money import Totals
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.review.summary import Summary
+    from svc_tools.frames.values.money import Totals
 
 _GRID = """
 AK .. .. .. .. .. .. .. .. .. ME

@@ -18,28 +18,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.types import is_object_dtype
 
-from svc_tools.atomic import whole_file
-from svc_tools.csv_files import FORMULA_STARTS, FileError
-from svc_tools.dates import DateTerms, NoDate, decide
-from svc_tools.display import FIRST_ROW
+from svc_tools.base.atomic import whole_file
 from svc_tools.frames.added.names import added_positions
 from svc_tools.frames.added.rates import rates_of, truths_of
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import MONEY, RATE, arrow_column, decimals, recoded
 from svc_tools.frames.files.rates import attributes_in, with_stamp
 from svc_tools.frames.files.writing import (
     as_numbers,
-    as_text,
     check_columns,
     check_rows,
+    safe_text,
     write_table,
 )
-from svc_tools.frames.money import whole_cents
-from svc_tools.frames.odd_cells import rows_of
-from svc_tools.frames.queries import DateColumn
+from svc_tools.frames.lookup.queries import DateColumn
+from svc_tools.frames.values.arrow import MONEY, RATE, arrow_column, decimals, recoded
+from svc_tools.frames.values.money import whole_cents
+from svc_tools.frames.values.odd_cells import rows_of
 from svc_tools.lookup.columns import COLUMNS, RATES
-from svc_tools.roles import DatesAmbiguous
-from svc_tools.tabular import Chunk, cell_text
+from svc_tools.show.display import FIRST_ROW
+from svc_tools.tables.csv_files import FORMULA_STARTS, FileError
+from svc_tools.tables.dates import DateTerms, NoDate, decide
+from svc_tools.tables.roles import DatesAmbiguous
+from svc_tools.tables.tabular import Chunk, cell_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 
     from pandas.api.extensions import ExtensionArray
 
-    from svc_tools.frames.arrow import Coded
-    from svc_tools.frames.decimal_marks import Mark
+    from svc_tools.frames.values.arrow import Coded
+    from svc_tools.frames.values.decimal_marks import Mark
     from svc_tools.lookup.columns import CellForm
-    from svc_tools.tabular import Table
+    from svc_tools.tables.tabular import Table
 
 _STATUS = "lookup_status"
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class ChangedColumn:
     """A column that was added by a run, with cells that are no longer of its kind.
 
     Attributes:
@@ -91,7 +91,7 @@ class EnrichedFile:
     others: tuple[str, ...]
     taxed: bool
     remembers: bool
-    unread: tuple[Unread, ...]
+    unread: tuple[ChangedColumn, ...]
 
 
 def enriched_file(
@@ -122,7 +122,7 @@ def enriched_file(
     if not found:
         return None
     chosen = _chosen(found, prefix, name)
-    is_csv, unread = rows.delimiter is not None, dict[str, list[Unread]]()
+    is_csv, unread = rows.delimiter is not None, dict[str, list[ChangedColumn]]()
     for one, places in found.items():
         if one not in stamp.columns:  # else the file has the types, too
             unread[one] = _give_types(frame, one, places, dates or DateTerms(), is_csv=is_csv)
@@ -141,7 +141,7 @@ def enriched_file(
 _PERCENTAGE = re.compile(r"[0-9.,]+\s*%|[1-9][0-9]*(?:[.,][0-9]+)?")
 
 
-def _refuse_percentages(unread: Sequence[Unread], name: str) -> None:
+def _refuse_percentages(unread: Sequence[ChangedColumn], name: str) -> None:
     """Refuse a file whose rates a spreadsheet has made percentages, which it may have rounded.
 
     Where 8.25 stands for 0.0825, the 0.5 of another row is no half either.
@@ -232,7 +232,7 @@ def write_frame(
             continue
         array = arrow_column(column)
         if at in ours and kind == "csv":
-            array = as_text(array)
+            array = safe_text(array)
         elif at not in ours and kind == "xlsx" and numbers is not None:
             array = as_numbers(array, as_written=label in numbers)
         arrays.append(array)
@@ -329,7 +329,7 @@ _ZIP = 5
 
 def _give_types(
     frame: pd.DataFrame, prefix: str, places: Sequence[int], dates: DateTerms, *, is_csv: bool
-) -> list[Unread]:
+) -> list[ChangedColumn]:
     """Give the added columns of a lookup their types; those that stay as they are."""
     forms: Mapping[str, CellForm] = {prefix + one.name: one.form for one in COLUMNS}
     of_places = {at: form for at in places if (form := forms.get(str(frame.columns[at])))}
@@ -344,7 +344,7 @@ def _give_types(
         if len(read.wrong):
             first = read.wrong[0]
             shown = cell_text(column.iloc[first])
-            unread.append(Unread(label, len(read.wrong), FIRST_ROW + first, shown))
+            unread.append(ChangedColumn(label, len(read.wrong), FIRST_ROW + first, shown))
         else:
             frame.isetitem(at, read.cells)
     return unread
@@ -385,7 +385,7 @@ def _arrow(cells: pa.Array | pa.ChunkedArray) -> pd.arrays.ArrowExtensionArray:
 
 
 def _bare(text: str) -> str:
-    """A text without the apostrophe of `as_text`."""
+    """A text without the apostrophe of `safe_text`."""
     return text[1:] if text[:1] == "'" and text[1:].startswith(FORMULA_STARTS) else text
 
 

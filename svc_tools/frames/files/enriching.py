@@ -16,13 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from svc_tools.config import configured, connect, unconfigured
-from svc_tools.frames.columns import free_labels, is_label, propose
 from svc_tools.frames.files.job import FileJob
 from svc_tools.frames.files.rates import Terms
-from svc_tools.frames.lookup.deciding import rows_of_file
-from svc_tools.frames.lookup.reading import in_words
+from svc_tools.frames.lookup.columns import free_labels, is_label, propose
 from svc_tools.frames.lookup.sources import LockSource, source_for
-from svc_tools.frames.odd_cells import rows_of
 from svc_tools.frames.options import (
     FileArguments,
     FileOptions,
@@ -31,13 +28,16 @@ from svc_tools.frames.options import (
     refuse_unknown,
     takes,
 )
+from svc_tools.frames.orders.deciding import rows_of_file
+from svc_tools.frames.orders.reading import in_words
 from svc_tools.frames.reports.xlsx import is_missing
 from svc_tools.frames.taxes.amounts import amounts_of_tax
+from svc_tools.frames.values.odd_cells import rows_of
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
 from svc_tools.lookup.options import OF_FILE, option_rows
-from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
-from svc_tools.tabular import Chunk, cell_text, in_which_row, open_table
+from svc_tools.tables.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find
+from svc_tools.tables.tabular import Chunk, cell_text, in_which_row, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from svc_tools.exports import Export
-    from svc_tools.frames.columns import Proposal
     from svc_tools.frames.files.result import FileRun
-    from svc_tools.frames.lookup.sums import Term
-    from svc_tools.questions import Question
+    from svc_tools.frames.lookup.columns import Proposal
+    from svc_tools.frames.orders.sums import Term
+    from svc_tools.tables.exports import Export
+    from svc_tools.tables.questions import Question
 
 
 @takes(FileArguments, FileOptions, LookupOptions)

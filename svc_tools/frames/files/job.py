@@ -18,22 +18,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.atomic import whole_file
-from svc_tools.csv_files import FileError
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.progress import stage
 from svc_tools.frames.accessor import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import remember_columns
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.analysis.breakdowns import BREAKDOWNS
-from svc_tools.frames.arrow import MONEY, texts_of_formulas
-from svc_tools.frames.columns import free_labels, is_label
-from svc_tools.frames.enrich import plan_of, repairs_of, with_columns
 from svc_tools.frames.files.rates import (
     SplitInvoices,
     added_columns,
     attributes_in,
-    inputs_of,
-    layout_of,
+    file_inputs,
+    file_layout,
     settled,
     stamp_of,
     with_stamp,
@@ -41,7 +38,6 @@ from svc_tools.frames.files.rates import (
 from svc_tools.frames.files.result import FileRun, FileTotals
 from svc_tools.frames.files.writing import (
     as_money,
-    as_text,
     check_columns,
     check_output,
     check_report,
@@ -49,33 +45,38 @@ from svc_tools.frames.files.writing import (
     check_rows,
     check_saved_layout,
     money_columns,
+    safe_text,
     write_table,
 )
-from svc_tools.frames.layouts import layout_by, of_tax_for_layout
-from svc_tools.frames.lookup.deciding import MOST_ROWS
+from svc_tools.frames.lookup.columns import free_labels, is_label
+from svc_tools.frames.lookup.enrich import repairs_of, survey_plan, with_columns
 from svc_tools.frames.lookup.joining import ResultColumns
-from svc_tools.frames.lookup.order_index import OrderIndex
-from svc_tools.frames.lookup.order_numbers import order_rows
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup.sale import Counts, Marks
-from svc_tools.frames.lookup.saved_layout import zero_columns
+from svc_tools.frames.lookup.queries import date_cells
 from svc_tools.frames.lookup.sources import Control
 from svc_tools.frames.lookup.survey import Survey
-from svc_tools.frames.lookup.total_rows import total_rows
-from svc_tools.frames.odd_cells import rows_of
-from svc_tools.frames.queries import date_cells
+from svc_tools.frames.orders.deciding import DECIDING_ROWS
+from svc_tools.frames.orders.order_index import OrderIndex
+from svc_tools.frames.orders.order_numbers import order_rows
+from svc_tools.frames.orders.orders import Orders
+from svc_tools.frames.orders.sale import Counts, OrderMarks
+from svc_tools.frames.orders.saved_layout import zero_columns
+from svc_tools.frames.orders.total_rows import total_rows
 from svc_tools.frames.taxes.amounts import (
     late_rows,
     rates_known,
     refuse_if_open,
     silent_columns,
 )
+from svc_tools.frames.taxes.layouts import layout_by, of_tax_for_layout
 from svc_tools.frames.taxes.tax_lines import exempt_or_taxable, flags_of
-from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, counted_alike
-from svc_tools.progress import stage
-from svc_tools.roles import NoUsableRows
-from svc_tools.statuses import Meaning
-from svc_tools.tabular import Chunk, kind_to_read, names_explained, open_table
+from svc_tools.frames.values.arrow import MONEY, texts_of_formulas
+from svc_tools.frames.values.odd_cells import rows_of
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED
+from svc_tools.lookup.troubles import counted_alike
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.roles import NoUsableRows
+from svc_tools.tables.statuses import Meaning
+from svc_tools.tables.tabular import Chunk, kind_to_read, names_explained, open_table
 
 if TYPE_CHECKING:
     import threading
@@ -83,13 +84,13 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from typing import Any
 
-    from svc_tools.dates import Parsed
-    from svc_tools.frames.columns import Inputs
     from svc_tools.frames.files.rates import Layout, Terms
+    from svc_tools.frames.lookup.columns import Inputs
     from svc_tools.frames.lookup.sources import Results, ResultSource
     from svc_tools.lookup.options import FileOptions, LookupOptions
     from svc_tools.lookup.plan import Plan
-    from svc_tools.tabular import Table
+    from svc_tools.tables.dates import Parsed
+    from svc_tools.tables.tabular import Table
 
 
 class FileJob:
@@ -134,7 +135,7 @@ class FileJob:
             first = self._first()
             self._given = terms
             with names_explained(source, self.rows):
-                inputs = inputs_of(first, terms)
+                inputs = file_inputs(first, terms)
                 style = replace(inputs.style, from_1904=self.rows.from_1904)
                 self._lay_out(first, replace(inputs, style=style))
             check_report_columns(self.report_columns, self.report, self._names())
@@ -232,7 +233,7 @@ class FileJob:
 
     def plan(self, source: ResultSource, *, price: Decimal | None = None) -> Plan:
         """What `resolve` will take; sends no request."""
-        return plan_of(self.surveyed, source, price=price, notes=self.notes)
+        return survey_plan(self.surveyed, source, price=price, notes=self.notes)
 
     def resolve(
         self,
@@ -494,7 +495,7 @@ class FileJob:
             else:
                 first.append(rows_of(chunk))
                 wide = {at for at, one in enumerate(chunk.table.columns) if _is_wide(one)}
-            if sum(map(len, first)) >= MOST_ROWS:
+            if sum(map(len, first)) >= DECIDING_ROWS:
                 break
         if not first:
             return rows_of(Chunk(self.rows.schema.empty_table())), []
@@ -551,7 +552,7 @@ class FileJob:
         self._of_rates: list[str] = []
         if source is not None and source.waits:
             self._of_tax = []  # the rates may decide otherwise: it is said once they have
-        self.layout, self.terms = layout_of(schema, first, inputs, terms, source), terms
+        self.layout, self.terms = file_layout(schema, first, inputs, terms, source), terms
         check_columns(self.kind, self._names())
 
     def _decide(self) -> None:
@@ -576,7 +577,7 @@ class FileJob:
             semicolons=self._semicolons,
         )
         first = self._first()
-        self.layout = layout_of(self.rows.schema, first, self.layout.inputs, terms, source)
+        self.layout = file_layout(self.rows.schema, first, self.layout.inputs, terms, source)
         self.terms = terms
         check_columns(self.kind, self._names())
         self._of_rates = of_tax
@@ -592,7 +593,7 @@ class FileJob:
             if Orders(rows_of(chunk), source.reading).totals(found).any():
                 source = replace(source, as_it_stands=False)
                 self.terms = replace(self.terms, tax=self._given.tax)
-                self.layout = layout_of(
+                self.layout = file_layout(
                     *(self.rows.schema, self._first(), self.layout.inputs, self.terms, source)
                 )
                 check_columns(self.kind, self._names())
@@ -786,13 +787,13 @@ class _FileWriting:
             of_pieces.append(codes[rows])
             marks.append(orders.marks(frame).of(rows))
             number += len(frame)
-        return self._rated(pd.concat(pieces), np.concatenate(of_pieces), Marks.joined(marks))
+        return self._rated(pd.concat(pieces), np.concatenate(of_pieces), OrderMarks.joined(marks))
 
     def _enriched(
         self,
         frame: pd.DataFrame,
         codes: np.ndarray,
-        marks: Marks,
+        marks: OrderMarks,
         number: int,
         held: pd.DataFrame | None,
     ) -> pd.DataFrame:
@@ -812,7 +813,7 @@ class _FileWriting:
         joined.attrs = here.attrs
         return joined
 
-    def _rated(self, frame: pd.DataFrame, codes: np.ndarray, marks: Marks) -> pd.DataFrame:
+    def _rated(self, frame: pd.DataFrame, codes: np.ndarray, marks: OrderMarks) -> pd.DataFrame:
         """The rows with what was found for their queries, and their tax."""
         prefix, columns = self._terms.lookup.prefix, self._columns.rows(codes)
         rated, tax = with_columns(frame, prefix, columns), self._layout.tax
@@ -862,7 +863,7 @@ class _FileWriting:
             for column, field in zip(added.columns, list(schema)[len(passed) :], strict=True)
         ]
         if kind == "csv":  # in a sheet texts stay text, and spreadsheets do not open Parquet
-            columns = [as_text(column) for column in columns]
+            columns = [safe_text(column) for column in columns]
         stored = {
             place: chunk.stored[position]
             for place, position in enumerate(self._layout.passed)

@@ -19,24 +19,24 @@ from svc_tools.frames.added.names import (
     without_tax,
 )
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import MONEY, RATE, arrow_column
-from svc_tools.frames.columns import Inputs, free_labels, inputs_by, is_label, used_notes
-from svc_tools.frames.lookup.saved_layout import as_layout, filled
+from svc_tools.frames.lookup.columns import Inputs, free_labels, inputs_by, is_label, used_notes
+from svc_tools.frames.lookup.results import UsedLookup, record_of
 from svc_tools.frames.options import LookupOptions, TaxOptions, check_layout, options_of
-from svc_tools.frames.results import UsedLookup, record_of
+from svc_tools.frames.orders.saved_layout import as_layout, filled
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import Tax
+from svc_tools.frames.values.arrow import MONEY, RATE, arrow_column
 from svc_tools.lookup.columns import COLUMNS, lookup_columns, tax_columns
 from svc_tools.lookup.options import names_where
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping
 
-    from svc_tools.frames.lookup.deciding import RatesOfRows
-    from svc_tools.frames.lookup.reading import Reading
     from svc_tools.frames.lookup.sources import Results
+    from svc_tools.frames.orders.deciding import RatesOfRows
+    from svc_tools.frames.orders.reading import Reading
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.lookup.columns import CellForm
 
@@ -163,7 +163,7 @@ def _from_column(amount: object) -> str:
     return f"amount from column {amount!r}"
 
 
-def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
+def file_inputs(first: pd.DataFrame, terms: Terms) -> Inputs:
     """The column or the value of each argument of the lookup, by the first rows of a file.
 
     Raises:
@@ -175,7 +175,7 @@ def inputs_of(first: pd.DataFrame, terms: Terms) -> Inputs:
     return inputs_by(options, first, call="lookup=")
 
 
-def layout_of(
+def file_layout(
     schema: pa.Schema,
     first: pd.DataFrame,
     inputs: Inputs,

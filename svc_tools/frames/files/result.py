@@ -10,10 +10,27 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from svc_tools.cells import text_of_formula
-from svc_tools.codes import meaning_of
-from svc_tools.csv_files import FileError
-from svc_tools.display import (
+from svc_tools.frames.added.enriched import Enriched
+from svc_tools.frames.review.aggregates import (
+    FREQUENT,
+    Complete,
+    ReasonCounts,
+    Statuses,
+    TaxSums,
+    Warned,
+    is_usable,
+)
+from svc_tools.frames.review.codes import DECIDING_COLUMNS, review_codes
+from svc_tools.frames.review.review import ReviewCounts, state_reason_table
+from svc_tools.frames.review.split import USE_OF_GROUP, PartSums, parts_sentence, parts_table
+from svc_tools.frames.taxes.not_due import NotDueSums, not_due_sentence
+from svc_tools.frames.taxes.taxed_rows import goods_of_tax
+from svc_tools.frames.values.money import dollars
+from svc_tools.frames.values.odd_cells import rows_of
+from svc_tools.lookup import STATUSES
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED
+from svc_tools.show.codes import meaning_of
+from svc_tools.show.display import (
     FIRST_ROW,
     Note,
     Table,
@@ -31,40 +48,23 @@ from svc_tools.display import (
     the_service,
     unknown_warnings_sentence,
 )
-from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.aggregates import (
-    FREQUENT,
-    Complete,
-    Reasons,
-    Statuses,
-    TaxSums,
-    Warned,
-    is_usable,
-)
-from svc_tools.frames.money import dollars
-from svc_tools.frames.odd_cells import rows_of
-from svc_tools.frames.review import ReviewCounts, state_reason_table
-from svc_tools.frames.review_rows import DECIDING, review_codes
-from svc_tools.frames.split import GROUPS, PartSums, parts_sentence, parts_table
-from svc_tools.frames.taxes.not_due import NotDueSums, not_due_sentence
-from svc_tools.frames.taxes.taxed_rows import goods_of_tax
-from svc_tools.lookup import STATUSES
-from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED
-from svc_tools.tabular import Chunk, open_table
+from svc_tools.tables.cells import text_of_formula
+from svc_tools.tables.csv_files import FileError
+from svc_tools.tables.tabular import Chunk, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from decimal import Decimal
     from pathlib import Path
 
-    from svc_tools.display import Head
-    from svc_tools.frames.aggregates import Aggregate
     from svc_tools.frames.analysis.breakdowns import Breakdown
-    from svc_tools.frames.arrow import Coded
-    from svc_tools.frames.review import RankedRows
-    from svc_tools.frames.split import Part
+    from svc_tools.frames.review.aggregates import Aggregate
+    from svc_tools.frames.review.review import RankedRows
+    from svc_tools.frames.review.split import Part
     from svc_tools.frames.taxes.not_due import NotDue
-    from svc_tools.statuses import Meaning
+    from svc_tools.frames.values.arrow import Coded
+    from svc_tools.show.display import Head
+    from svc_tools.tables.statuses import Meaning
 
 _MOST_LISTED, _MOST_GROUPS = 6, 12
 _LONGEST = 400
@@ -275,7 +275,7 @@ class FileTotals:
     ) -> None:
         self.review = ReviewCounts(ranked=ranked)
         self.breakdowns = breakdowns or {}
-        self._statuses, self._reasons = Statuses(), Reasons(_MOST_REASONS)
+        self._statuses, self._reasons = Statuses(), ReasonCounts(_MOST_REASONS)
         self._warned, self._complete = Warned(_MOST_REASONS), Complete(taxed=taxed is not None)
         self._parts, self._not_due = PartSums(), NotDueSums()
         self._tax, self._has_tax = TaxSums(taxed or is_usable, _MOST_REASONS), taxed is not None
@@ -423,7 +423,8 @@ class FileTotals:
         values: dict[str, object] = {
             "rows": self.rows,
             "split": {
-                name: _part_as_json(part) for name, part in zip(GROUPS, self.by_use, strict=False)
+                name: _part_as_json(part)
+                for name, part in zip(USE_OF_GROUP, self.by_use, strict=False)
             },
             "statuses": {name: self.statuses[name] for name in STATUSES if self.statuses[name]},
             "rows_whole": self.whole,
@@ -525,7 +526,9 @@ def rows_to_review(
             name for name in (*(prefix + one for one in _REQUIRED), *columns) if name not in last
         ]:
             raise FileError(f"{path.name} has no column {lacking[0]!r}: no lookup wrote it")
-        read = [one for one in dict.fromkeys((*_REQUIRED, *DECIDING)) if prefix + one in last]
+        read = [
+            one for one in dict.fromkeys((*_REQUIRED, *DECIDING_COLUMNS)) if prefix + one in last
+        ]
         positions = [*(last[prefix + name] for name in read), *(first[name] for name in columns)]
         found: dict[int, ReviewRow] = {}
         wanted = {

@@ -14,20 +14,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from svc_tools.atomic import linked_file
-from svc_tools.csv_files import FORMULA_STARTS, FileError
-from svc_tools.extras import require
-from svc_tools.frames.arrow import MONEY, decimals, texts_of_formulas
-from svc_tools.frames.money import whole_cents
+from svc_tools.base.atomic import linked_file
+from svc_tools.base.extras import require
 from svc_tools.frames.reports.xlsx import MOST_COLUMNS, MOST_ROWS, Head, open_book
-from svc_tools.tabular import cell_text
+from svc_tools.frames.values.arrow import MONEY, decimals, texts_of_formulas
+from svc_tools.frames.values.money import whole_cents
+from svc_tools.tables.csv_files import FORMULA_STARTS, FileError
+from svc_tools.tables.tabular import cell_text
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from svc_tools.frames.reports.xlsx import Values
-    from svc_tools.tabular import Chunk, Table
+    from svc_tools.tables.tabular import Chunk, Table
 
 
 def check_output(path: Path, source: Path, *, force: bool) -> str:
@@ -217,7 +217,7 @@ def _write_lines(file: BinaryIO, columns: Sequence[pa.ChunkedArray]) -> None:
             file.write(_bytes_of(piece))
 
 
-def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def safe_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column, with an apostrophe before texts that a spreadsheet would run as a formula.
 
     For the added columns of a CSV, whose texts come from a service; the user's cells are not

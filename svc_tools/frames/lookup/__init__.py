@@ -1,1 +1,1 @@
-"""From the rows of a sales file to queries and sums, and back."""
+"""The road of every row: its query, the results of a source, and the columns that they fill."""

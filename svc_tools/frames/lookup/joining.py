@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svc_tools.frames.arrow import Categories, Fixed, Rows, Texts, Truths, rate_values
-from svc_tools.frames.queries import combined
-from svc_tools.frames.results import encode
+from svc_tools.frames.lookup.queries import combined_codes
+from svc_tools.frames.lookup.results import encode
+from svc_tools.frames.values.arrow import Categories, Fixed, RowNumbers, Texts, Truths, rate_values
 from svc_tools.lookup.columns import COLUMNS, lookup_columns
 from svc_tools.lookup.outcomes import FOUND_FIELDS, TOO_HIGH
 from svc_tools.lookup.reviewing import (
@@ -71,7 +71,7 @@ class ResultColumns:
         Args:
             codes: for each row the number of its query.
         """
-        by_query, by_result = Rows(codes), Rows(self._of_query.take(codes))
+        by_query, by_result = RowNumbers(codes), RowNumbers(self._of_query.take(codes))
         return {
             name: column.values.at(by_query if column.of_queries else by_result)
             for name, column in self._columns.items()
@@ -156,7 +156,7 @@ class _Values:
         """The warnings, each once, and `place_input_mismatch` where the row names another city."""
         if {None}.issuperset(map(attrgetter("named_city"), self.queries.parts)):
             return self.coded("warnings").of(lambda codes: tuple(dict.fromkeys(codes or ())))
-        pairs, first = combined([self.of_query, self.queries.part_of], len(self.of_query))
+        pairs, first = combined_codes([self.of_query, self.queries.part_of], len(self.of_query))
         found = map(self.found.__getitem__, self.of_query[first].tolist())
         parts = map(self.queries.parts.__getitem__, self.queries.part_of[first].tolist())
         of_pairs = _coded(list(map(warnings_of, found, map(attrgetter("named_city"), parts))))
@@ -202,7 +202,7 @@ class _Values:
         few = ("warnings", "confidence", "resolved_state")
         rates = [(units or 0) > TOO_HIGH for units in self.field("combined")]
         flags = [np.array(one, np.int8) for one in (ranges, rates)]
-        kinds, _ = combined(
+        kinds, _ = combined_codes(
             [status, *(self.coded(one).codes for one in few), *flags], len(self.outcomes)
         )
         warnings = self.warnings
@@ -213,7 +213,7 @@ class _Values:
         )
         later = self._since(lambda one: law_since(one.effective_date, one.effective_date_basis))
         is_later = (later[of_query] > self.days).astype(np.int8)
-        codes, first = combined([kinds[of_query], warned, from_zip, is_later], len(of_query))
+        codes, first = combined_codes([kinds[of_query], warned, from_zip, is_later], len(of_query))
         reasons = [
             review_reasons(
                 self.outcomes[of_query[at]],

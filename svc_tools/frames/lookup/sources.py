@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from svc_tools.base.memory import all_stay
+from svc_tools.base.progress import stage
 from svc_tools.config import (
     EmbeddedSvc,
     Source,
@@ -22,13 +24,12 @@ from svc_tools.config import (
     service_name,
     source_of,
 )
-from svc_tools.frames.queries import DAY_SPAN, Wanted
+from svc_tools.frames.lookup.queries import DAY_SPAN, Wanted
 from svc_tools.lookup import Outcome, look_up, refused
 from svc_tools.lookup.computed import Computed, Ends
 from svc_tools.lookup.engine import RunOptions
-from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, all_stay, not_attempted
-from svc_tools.places import Place, Refusal, first_day
-from svc_tools.progress import stage
+from svc_tools.lookup.outcomes import INTERRUPTED, STOPPED, not_attempted
+from svc_tools.tables.places import Place, Refusal, first_day
 
 if TYPE_CHECKING:
     import threading
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_sdk import Svc
-    from svc_tools.frames.columns import Inputs
-    from svc_tools.frames.queries import Queries
+    from svc_tools.base.progress import Progress
+    from svc_tools.frames.lookup.columns import Inputs
+    from svc_tools.frames.lookup.queries import Queries
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
     from svc_tools.lookup.options import LookupOptions
-    from svc_tools.places import Grain
-    from svc_tools.progress import Progress
+    from svc_tools.tables.places import Grain
 
 
 @dataclass(frozen=True, slots=True)

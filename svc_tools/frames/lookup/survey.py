@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.dates import decide
-from svc_tools.frames.queries import DAY_SPAN, ParsedRows, Queries
+from svc_tools.frames.lookup.queries import DAY_SPAN, ParsedRows, Queries
+from svc_tools.tables.dates import decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from svc_tools.dates import DateStyle, Parsed
-    from svc_tools.frames.columns import Inputs
-    from svc_tools.places import Question, Refusal
+    from svc_tools.frames.lookup.columns import Inputs
+    from svc_tools.tables.dates import DateStyle, Parsed
+    from svc_tools.tables.places import PlaceQuery, Refusal
 
 
 class Survey:
@@ -48,8 +48,8 @@ class Survey:
         self.inputs, self.rows, self.whole = inputs, 0, False
         self.codes: list[np.ndarray] = []
         self._every_date = every_date
-        self._parts: list[Question | Refusal] = []
-        self._numbers: dict[Question | Refusal, int] = {}
+        self._parts: list[PlaceQuery | Refusal] = []
+        self._numbers: dict[PlaceQuery | Refusal, int] = {}
         self._keys: list[np.ndarray] = []
         self._rows: list[np.ndarray] = []
         self._rests: Counter[str] = Counter()

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from svc_tools.display import plain
-from svc_tools.exports import recognized
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.arrow import MONEY, Coded, coded, combined, decimals
-from svc_tools.frames.money import dollars, money
+from svc_tools.frames.lookup.row_states import inputs_of
 from svc_tools.frames.reports.xlsx import Column, column_kind, is_missing
-from svc_tools.frames.row_states import inputs_of
+from svc_tools.frames.values.arrow import MONEY, Coded, coded, combined, decimals
+from svc_tools.frames.values.money import dollars, money
 from svc_tools.lookup.columns import ADDED_COLUMNS, COLUMNS, RATES, SALE_COLUMNS
-from svc_tools.roles import is_personal
+from svc_tools.show.display import plain
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.roles import is_personal
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import OF_DELIVERY, meaning_of, what_to_do
-from svc_tools.display import counted, exact_dollars
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.arrow import coded, first_column
-from svc_tools.frames.money import dollars, sums_by
-from svc_tools.frames.review import reviewed
-from svc_tools.frames.row_states import inputs_of, places_of, states_of
-from svc_tools.frames.summary import Summary, notes_under, summarize
+from svc_tools.frames.lookup.row_states import inputs_of, places_of, states_of
+from svc_tools.frames.review.review import reviewed
+from svc_tools.frames.review.summary import Summary, notes_under, summarize
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.frames.values.arrow import coded, first_column
+from svc_tools.frames.values.money import dollars, sums_by
 from svc_tools.lookup.columns import COLUMN_MEANINGS, COLUMNS, LEVEL_TAX_COLUMNS, RANGE_COLUMNS
-from svc_tools.statuses import Status
+from svc_tools.show.codes import OF_DELIVERY, meaning_of, what_to_do
+from svc_tools.show.display import counted, exact_dollars
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
     from decimal import Decimal
 
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.review import Review, Reviewed
+    from svc_tools.frames.review.review import Review, Reviewed
     from svc_tools.frames.taxes.taxed_rows import Goods
 
 
@@ -64,12 +64,12 @@ class Facts:
     levels: tuple[tuple[str, Decimal], ...]
     stake: Stake | None
     stakes_by_state: Mapping[str, Decimal]
-    due: Due | None
+    due: OwedTax | None
     lookup: tuple[tuple[str, str], ...]
     terms: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
-    codes: tuple[Code, ...]
+    codes: tuple[FoundCode, ...]
 
     @property
     def review(self) -> Review:
@@ -99,7 +99,7 @@ class Stake:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class OwedTax:
     """The tax that the seller owes, and the rows without (reason, number of rows, their tax)."""
 
     rows: int
@@ -108,7 +108,7 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class FoundCode:
     """A code that occurs in the lines: its rows, its meaning, and what to do about it."""
 
     column: str
@@ -249,7 +249,7 @@ def _stake(rows: Enriched) -> tuple[Stake | None, Mapping[str, Decimal]]:
     )
 
 
-def _due(rows: Enriched) -> Due | None:
+def _due(rows: Enriched) -> OwedTax | None:
     if not rows.has("tax_due"):
         return None
     due, tax = rows.money("tax_due"), rows.money("tax")
@@ -262,7 +262,7 @@ def _due(rows: Enriched) -> Due | None:
         for reason, counted, cents in zip(reasons.values, counts, sums, strict=True)
         if reason and counted
     ]
-    return Due(
+    return OwedTax(
         int((~due.missing).sum()),
         due.total() or dollars(0),
         tuple(sorted(not_due, key=lambda one: (-one[1], one[0]))),
@@ -273,7 +273,7 @@ _CODED = [one for one in COLUMNS if one.codes]
 _CODED.sort(key=lambda one: not (one.fact or one.outcome))  # the reasons follow what they rest on
 
 
-def _codes(rows: Enriched) -> tuple[Code, ...]:
+def _codes(rows: Enriched) -> tuple[FoundCode, ...]:
     found = []
     for column in _CODED:
         name = column.name
@@ -288,16 +288,16 @@ def _codes(rows: Enriched) -> tuple[Code, ...]:
             # the advice on the service's own codes is with the codes of the review
             done = bool(column.fact) or Status.of(code).usable
             advice = "" if done else what_to_do(code)
-            found.append(Code(rows.label(name), code, count, meaning_of(code), advice))
+            found.append(FoundCode(rows.label(name), code, count, meaning_of(code), advice))
     return tuple(found)
 
 
-def _bases(review: Review) -> list[Code]:
+def _bases(review: Review) -> list[FoundCode]:
     """The codes of what the dollars of the review are based on."""
     name = f"{review.prefix}review_basis"
     counts = coded(review.rows, name).counts()
     often_first = sorted(counts, key=lambda item: (-item[1], item[0]))
-    return [Code(name, code, rows, meaning_of(code), "") for code, rows in often_first if code]
+    return [FoundCode(name, code, rows, meaning_of(code), "") for code, rows in often_first if code]
 
 
 _NOTED = {

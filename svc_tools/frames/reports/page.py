@@ -11,19 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from svc_tools.atomic import whole_file
-from svc_tools.codes import meaning_of
-from svc_tools.display import (
-    FIRST_ROW,
-    RANGE_LABEL,
-    as_columns,
-    counted,
-    exact_dollars,
-    number,
-    places_and_dates,
-    prose,
-    render,
-)
+from svc_tools.base.atomic import whole_file
 from svc_tools.frames.charting.tile_map import (
     COLUMNS,
     DARK_FROM,
@@ -35,21 +23,33 @@ from svc_tools.frames.charting.tile_map import (
 from svc_tools.frames.reports.columns import Choice, ReportColumns, without_quotes
 from svc_tools.frames.reports.facts import facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
-from svc_tools.frames.split import parts_table
+from svc_tools.frames.review.split import parts_table
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.show.codes import meaning_of
+from svc_tools.show.display import (
+    FIRST_ROW,
+    RANGE_LABEL,
+    as_columns,
+    counted,
+    exact_dollars,
+    from_template,
+    number,
+    places_and_dates,
+    prose,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
     from pathlib import Path
 
-    from svc_tools.display import Column, Head
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.aggregates import Count
     from svc_tools.frames.charting.tile_map import Tile
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Column as SheetColumn
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.review.aggregates import Count
+    from svc_tools.frames.review.summary import Summary
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.show.display import Head, TableColumn
 
 MOST_LINES, MOST_FLAGGED = 500, 100
 _ALL = "a report as .xlsx has them all"
@@ -79,7 +79,7 @@ def write_page(
     """
     facts, shown = contents_of(rows, amount=amount, title=title, columns=columns)
     with whole_file(path) as draft:
-        draft.write_text(page(facts, shown, len(rows)), encoding="utf-8", newline="\n")
+        draft.write_text(report_page(facts, shown, len(rows)), encoding="utf-8", newline="\n")
 
 
 def contents_of(
@@ -103,7 +103,7 @@ class _Grid(NamedTuple):
     """A table of the page; one with a `text` can be folded. A cell may be a `_Bar`."""
 
     caption: str
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     rows: Sequence[Sequence[object]]
     total: Sequence[object] = ()
     text: str = ""
@@ -116,7 +116,7 @@ class _Bar(NamedTuple):
     minus: bool
 
 
-def page(facts: Facts, columns: ReportColumns, rows: int) -> str:
+def report_page(facts: Facts, columns: ReportColumns, rows: int) -> str:
     """The whole page."""
     sections = [
         ("summary", "Summary", _summary(facts, columns)),
@@ -131,7 +131,7 @@ def page(facts: Facts, columns: ReportColumns, rows: int) -> str:
     summary = facts.summary
     places = "" if summary.places is None else f", {places_and_dates(summary.places)}"
     service = "" if summary.service is None else f", rates from: {summary.service}"
-    return render(
+    return from_template(
         "report.html",
         title=facts.title,
         subtitle=f"{summary.rows:,} rows{places}{service}",
@@ -362,7 +362,7 @@ def _lines(columns: ReportColumns, rows: int) -> _Grid:
     if columns.details:
         texts.append(f"{len(columns.details)} further columns are in a report as .xlsx.")
     cells = [
-        [shown(value, column.kind) for value in column.block(0, count).tolist()]
+        [page_text(value, column.kind) for value in column.block(0, count).tolist()]
         for column in shown_columns
     ]
     body = [(place, *line) for place, line in enumerate(zip(*cells, strict=True), FIRST_ROW)]
@@ -389,11 +389,11 @@ def _flagged(listed: np.ndarray, facts: Facts, columns: ReportColumns) -> _Grid:
     cells = [
         [f"{position + FIRST_ROW}" for position in taken.tolist()],
         *(
-            [shown(value, kind) for value in review[f"{prefix}review_{name}"].tolist()]
+            [page_text(value, kind) for value in review[f"{prefix}review_{name}"].tolist()]
             for _, name, kind in first
         ),
         *(
-            [shown(value, column.kind) for value in column.data.iloc[taken].tolist()]
+            [page_text(value, column.kind) for value in column.data.iloc[taken].tolist()]
             for column in shown_columns
         ),
     ]
@@ -416,7 +416,7 @@ def _head(column: SheetColumn) -> Head:
     return number(column.name) if figures else column.name
 
 
-def shown(value: object, kind: str) -> str:
+def page_text(value: object, kind: str) -> str:
     """A value as the page shows it; a rate or an amount that is not a number is unchanged."""
     if is_missing(value):
         return ""

@@ -14,34 +14,34 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
-from svc_tools import display
-from svc_tools.atomic import whole_file
-from svc_tools.codes import meaning_of
-from svc_tools.display import FIRST_ROW, as_columns, counted, number
-from svc_tools.extras import require
-from svc_tools.frames.money import money
+from svc_tools.base.atomic import whole_file
+from svc_tools.base.extras import require
 from svc_tools.frames.options import AmountOptions
 from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import stake_sentence
 from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
-from svc_tools.frames.split import dollars_known
+from svc_tools.frames.review.split import dollars_known
 from svc_tools.frames.taxes.taxed_rows import goods_of
+from svc_tools.frames.values.money import money
+from svc_tools.show import display
+from svc_tools.show.codes import meaning_of
+from svc_tools.show.display import FIRST_ROW, as_columns, counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from svc_tools.display import Head
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.aggregates import Count
-    from svc_tools.frames.money import Totals
     from svc_tools.frames.reports.columns import ReportColumns
     from svc_tools.frames.reports.facts import Facts
     from svc_tools.frames.reports.xlsx import Book, Sheet
-    from svc_tools.frames.review import StateReason
-    from svc_tools.frames.split import Part
-    from svc_tools.frames.summary import Summary
+    from svc_tools.frames.review.aggregates import Count
+    from svc_tools.frames.review.review import StateReason
+    from svc_tools.frames.review.split import Part
+    from svc_tools.frames.review.summary import Summary
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.frames.values.money import Totals
+    from svc_tools.show.display import Head
 
 _LAST_COLUMN, _LAST_SOURCE_COLUMN = 7, 5
 _PER_LINE, _PER_REASON, _PER_ADVICE = 158, 106, 72
@@ -482,7 +482,7 @@ def _header(
     sheet.put(row, 0, title, "section")
     heads = as_columns(names)
     for column in range(last + 1):
-        head = heads[column] if column < len(heads) else display.Column("")
+        head = heads[column] if column < len(heads) else display.TableColumn("")
         # on the sheet Sources only these are above indented texts
         indented = column > 0 if last == _LAST_COLUMN else head.head in {"Source", "Meaning"}
         left = "header_indented" if indented else "header"

@@ -29,8 +29,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.types import infer_dtype
 
-from svc_tools.csv_files import FORMULA_STARTS
-from svc_tools.frames.arrow import bytes_of, scaled
+from svc_tools.frames.values.arrow import bytes_of, scaled
+from svc_tools.tables.csv_files import FORMULA_STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -17,49 +17,49 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_tools.countries import Country
-from svc_tools.dates import NoDate
-from svc_tools.exports import recognized
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import columns_of_lookups, require_one
-from svc_tools.frames.arrow import is_text
-from svc_tools.frames.columns import (
+from svc_tools.frames.lookup.columns import (
     country_of_frame,
+    date_kind_of,
     free_labels,
     is_label,
-    kind_of,
     one_value,
     propose,
     require_flat,
     used_notes,
 )
-from svc_tools.frames.lookup.deciding import (
+from svc_tools.frames.lookup.queries import factorized
+from svc_tools.frames.lookup.results import reading_of
+from svc_tools.frames.options import answers_of
+from svc_tools.frames.orders.deciding import (
     Decided,
     SalesAnswers,
     money_of_file,
     require_answers,
     rows_of_file,
 )
-from svc_tools.frames.lookup.named import read_named, reading_with_orders
-from svc_tools.frames.lookup.reading import Reading, lines_of_export, reading_of_export
-from svc_tools.frames.lookup.sums import Sums
-from svc_tools.frames.options import answers_of
-from svc_tools.frames.queries import factorized
-from svc_tools.frames.results import reading_of
+from svc_tools.frames.orders.named import read_named, reading_with_orders
+from svc_tools.frames.orders.reading import Reading, lines_of_export, reading_of_export
+from svc_tools.frames.orders.sums import Sums
 from svc_tools.frames.taxes.amounts import rates_known, refuse_answers, sample_of
-from svc_tools.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find, single
+from svc_tools.frames.values.arrow import is_text
+from svc_tools.tables.countries import Country
+from svc_tools.tables.dates import NoDate
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.roles import PLACES, ColumnAmbiguous, ColumnMissing, Role, find, single
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from svc_tools.dates import Day
-    from svc_tools.exports import Export
-    from svc_tools.frames.lookup.sums import Term
+    from svc_tools.frames.lookup.queries import Days
     from svc_tools.frames.options import ExposureOptions
-    from svc_tools.frames.queries import Days
+    from svc_tools.frames.orders.sums import Term
+    from svc_tools.tables.dates import Day
+    from svc_tools.tables.exports import Export
 
-ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "order", "country")
-PARTS = ("retail", "taxable")
+_ROLES = ("amount", "date", "state", "channel", "retail", "taxable", "order", "country")
+AMOUNT_PARTS = ("retail", "taxable")
 """Parts of the amount of a sale."""
 _ORDER = r"(?:order|invoice|sale|transaction|receipt|document)"
 _USUAL = [
@@ -115,16 +115,16 @@ def find_sales_columns(
         ColumnAmbiguous: the columns leave open what the amounts are; it has all questions.
     """
     require_flat(frame)
-    given = {role: getattr(options, role) for role in ROLES}
+    given = {role: getattr(options, role) for role in _ROLES}
     columns, values = _as_named(frame, given)
     labels = free_labels(frame)
     export = recognized(labels)
-    open_roles = {role for role in ROLES if given.get(role) is None}
+    open_roles = {role for role in _ROLES if given.get(role) is None}
     if export is not None:
         columns |= _of_export(export, labels, open_roles)
         if "channel" in open_roles and export.marketplace:
             values["channel"] = "marketplace"
-        open_roles -= {*columns, *values, *PARTS}
+        open_roles -= {*columns, *values, *AMOUNT_PARTS}
     free = [label for label in labels if label not in columns.values()]
     columns |= _found(frame, free, open_roles)
     country = _country(frame, columns) if "country" in open_roles else Country()
@@ -178,7 +178,7 @@ def _money(
         ColumnAmbiguous: something is open; it has all questions.
         ColumnMissing: no column holds amounts.
     """
-    named = {role: columns[role] for role in PARTS if role in columns}
+    named = {role: columns[role] for role in AMOUNT_PARTS if role in columns}
     others = [label for role, label in columns.items() if role not in {"amount", "order"}]
     answers = answers_of(options, others)
     export = recognized(labels)
@@ -288,7 +288,7 @@ def _as_named(
     """The columns and the values for all rows that are given."""
     columns: dict[str, Hashable] = {}
     values: dict[str, object] = {}
-    for role in ROLES:
+    for role in _ROLES:
         value = given.get(role)
         if value is None or value is False:
             continue
@@ -318,7 +318,7 @@ def _found(frame: pd.DataFrame, free: list[Hashable], wanted: set[str]) -> dict[
         if len(dates) > 1:
             raise ColumnAmbiguous("date", dates)
         found |= dict(zip(["date"], dates, strict=False))
-    return {role: found[role] for role in ROLES if role in found}
+    return {role: found[role] for role in _ROLES if role in found}
 
 
 def _country(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> Country:
@@ -335,7 +335,7 @@ def _country(frame: pd.DataFrame, columns: Mapping[str, Hashable]) -> Country:
 
 def _dates(frame: pd.DataFrame, free: list[Hashable]) -> list[Hashable]:
     kinds = {
-        label: kind_of(label, column)
+        label: date_kind_of(label, column)
         for label, column in frame.items()
         if label in free and isinstance(column, pd.Series)
     }
@@ -377,7 +377,7 @@ _MISSING = "date: missing"
 _ODD = "date: not between 2000 and 2099"
 
 
-def days_of_rows(column: pd.Series, read: Days) -> tuple[np.ndarray, Unread]:
+def days_of_rows(column: pd.Series, read: Days) -> tuple[np.ndarray, UnreadCells]:
     """Days since 1970-01-01 (0 where a row has none), and why rows have none."""
     days, reasons = np.zeros(len(read.each), np.int64), list[str]()
     why_of = np.zeros(len(days), np.int64)
@@ -389,7 +389,7 @@ def days_of_rows(column: pd.Series, read: Days) -> tuple[np.ndarray, Unread]:
             if why not in reasons:
                 reasons.append(why)
             why_of[at] = reasons.index(why) + 1
-    unread, of_rows = Unread(len(column)), why_of[read.codes]
+    unread, of_rows = UnreadCells(len(column)), why_of[read.codes]
     for number, why in enumerate(reasons, 1):
         rows = np.flatnonzero(of_rows == number)
         unread.add_rows(rows, why, None if why == _MISSING else column.iloc)
@@ -440,7 +440,7 @@ class _ByRow(Protocol):
     def __getitem__(self, row: int, /) -> object: ...
 
 
-class Unread:
+class UnreadCells:
     """The rows of a slice whose cell in one column cannot be read, and why."""
 
     def __init__(self, rows: int) -> None:

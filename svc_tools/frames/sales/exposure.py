@@ -16,17 +16,8 @@ from typing import TYPE_CHECKING, Unpack, cast
 import numpy as np
 import pandas as pd
 
-from svc_tools.cells import text_of
-from svc_tools.dates import decide, one_day
-from svc_tools.display import counted
-from svc_tools.exports import recognized
-from svc_tools.frames.columns import style_of
-from svc_tools.frames.lookup.deciding import MOST_ROWS
-from svc_tools.frames.lookup.order_index import OrderIndex
-from svc_tools.frames.lookup.orders import Orders, foreign_rows
-from svc_tools.frames.lookup.sale import Counts
-from svc_tools.frames.lookup.sums import Sums
-from svc_tools.frames.odd_cells import rows_of
+from svc_tools.frames.lookup.columns import style_of
+from svc_tools.frames.lookup.queries import DateColumn, date_cells, factorized
 from svc_tools.frames.options import (
     ExposureArguments,
     ExposureOptions,
@@ -34,33 +25,42 @@ from svc_tools.frames.options import (
     options_of,
     takes,
 )
-from svc_tools.frames.queries import DateColumn, date_cells, factorized
+from svc_tools.frames.orders.deciding import DECIDING_ROWS
+from svc_tools.frames.orders.order_index import OrderIndex
+from svc_tools.frames.orders.orders import Orders, foreign_rows
+from svc_tools.frames.orders.sale import Counts
+from svc_tools.frames.orders.sums import Sums
 from svc_tools.frames.sales.columns import (
+    AMOUNT_PARTS,
     FIRST_DAY,
     LAST_DAY,
-    PARTS,
-    Unread,
+    UnreadCells,
     days_of_rows,
     find_sales_columns,
     hashes_of,
 )
 from svc_tools.frames.taxes.amounts import refuse_if_open
 from svc_tools.frames.taxes.due import channel_of
+from svc_tools.frames.values.odd_cells import rows_of
 from svc_tools.nexus import Register, Thresholds, exposure, read_register, read_thresholds
-from svc_tools.places import STATES, Elsewhere, state_code
-from svc_tools.progress import say
-from svc_tools.tabular import names_explained, open_table
-from svc_tools.text_dtype import text_dtype
+from svc_tools.show.display import counted
+from svc_tools.show.meters import say
+from svc_tools.tables.cells import text_of
+from svc_tools.tables.dates import decide, one_day
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.states import STATES, Elsewhere, state_code
+from svc_tools.tables.tabular import names_explained, open_table
+from svc_tools.tables.text_dtype import text_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from svc_tools.dates import DateStyle, Parsed
-    from svc_tools.frames.lookup.reading import Reading
-    from svc_tools.frames.lookup.sale import Dollars, Marks
-    from svc_tools.frames.lookup.sums import Term
+    from svc_tools.frames.orders.reading import Reading
+    from svc_tools.frames.orders.sale import Dollars, OrderMarks
+    from svc_tools.frames.orders.sums import Term
     from svc_tools.frames.sales.columns import SalesColumns
-    from svc_tools.tabular import Table
+    from svc_tools.tables.dates import DateStyle, Parsed
+    from svc_tools.tables.tabular import Table
 
 
 def exposure_of_frame(
@@ -209,7 +209,7 @@ def first_rows(rows: Table) -> pd.DataFrame:
     chunks: list[pd.DataFrame] = []
     for chunk in rows.chunks():
         chunks.append(rows_of(chunk))
-        if sum(map(len, chunks)) >= MOST_ROWS:
+        if sum(map(len, chunks)) >= DECIDING_ROWS:
             break
     if not chunks:
         return pd.DataFrame(columns=pd.Index(rows.schema.names, dtype=object))
@@ -400,7 +400,7 @@ class DailyTotals:
         nothing = pd.array([None] * len(sums), dtype="Int64")
         cents = {
             f"{name}_cents": sums[name].to_numpy() if name in names else nothing
-            for name in ("gross", *PARTS, "refund")
+            for name in ("gross", *AMOUNT_PARTS, "refund")
         }
         frame = pd.DataFrame(
             {
@@ -453,7 +453,7 @@ class DailyTotals:
 
     def _sold(
         self, frame: pd.DataFrame
-    ) -> tuple[pd.DataFrame, np.ndarray, Unread, dict[str, Dollars]]:
+    ) -> tuple[pd.DataFrame, np.ndarray, UnreadCells, dict[str, Dollars]]:
         """The rows that may be sales, their amounts, and the parts of these."""
         reading = self._columns.reading
         country = self._columns.columns.get("country")
@@ -485,7 +485,7 @@ class DailyTotals:
         column = frame[self._columns.columns["amount"]]
         return frame, *self._amounts(column, cents[rows], wrong), of_parts
 
-    def _marks_of(self, part: str, frame: pd.DataFrame, marks: Marks) -> Marks:
+    def _marks_of(self, part: str, frame: pd.DataFrame, marks: OrderMarks) -> OrderMarks:
         """What is known of the rows for a part; where it is the order's by itself."""
         index = self._of_parts.get(part)
         if index is None:
@@ -494,8 +494,8 @@ class DailyTotals:
 
     def _amounts(
         self, column: pd.Series, cents: np.ndarray, wrong: Mapping[int, str]
-    ) -> tuple[np.ndarray, Unread]:
-        unread = Unread(len(column))
+    ) -> tuple[np.ndarray, UnreadCells]:
+        unread = UnreadCells(len(column))
         by_reason: dict[str, list[int]] = {}
         for row, text in wrong.items():
             plain = text.partition(" to '")[0] if _OFF in text else text
@@ -521,8 +521,8 @@ class DailyTotals:
             self._whole[part] += int(np.count_nonzero(counts[rows]))
         return cents
 
-    def _states(self, frame: pd.DataFrame) -> tuple[np.ndarray, Unread]:
-        unread, label = Unread(len(frame)), self._columns.columns.get("state")
+    def _states(self, frame: pd.DataFrame) -> tuple[np.ndarray, UnreadCells]:
+        unread, label = UnreadCells(len(frame)), self._columns.columns.get("state")
         if label is None:  # one state for all rows
             codes = np.zeros(len(frame), np.intp)
             values: list[object] = [self._columns.values["state"]]  # noqa: PD011 - no frame's
@@ -599,7 +599,7 @@ class LeftOut:
         """How many rows are left out; each is counted once."""
         return self._rows.total()
 
-    def take(self, columns: list[Unread], rows: int) -> np.ndarray:
+    def take(self, columns: list[UnreadCells], rows: int) -> np.ndarray:
         """Record the unread rows of a slice; the rows that are counted, as a mask."""
         mask = np.ones(rows, bool)
         for unread in columns:

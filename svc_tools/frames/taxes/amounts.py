@@ -9,44 +9,39 @@ import numpy as np
 import pandas as pd
 
 from svc_tools.config import seller_delivery
-from svc_tools.exports import recognized
 from svc_tools.frames.added.names import require_columns
-from svc_tools.frames.lookup.currencies import heading_unit
-from svc_tools.frames.lookup.deciding import (
-    MOST_ROWS,
+from svc_tools.frames.options import TaxOptions, answers_of
+from svc_tools.frames.orders.currencies import heading_unit
+from svc_tools.frames.orders.deciding import (
+    DECIDING_ROWS,
     RatesOfRows,
     SalesAnswers,
     is_plain_column,
     money_of_file,
     rows_of_file,
 )
-from svc_tools.frames.lookup.figures import money_table, terms_of
-from svc_tools.frames.lookup.kinds import kind_of, may_be_money
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.lookup.reading import (
-    Reading,
-    in_words,
-    lines_of_export,
-    reading_of_export,
-)
-from svc_tools.frames.lookup.row_kinds import below_0, counts_pieces
-from svc_tools.frames.lookup.saved_layout import MONEY, as_layout, zero_columns
-from svc_tools.frames.options import TaxOptions, answers_of
+from svc_tools.frames.orders.figures import money_table, terms_of
+from svc_tools.frames.orders.kinds import kind_of, may_be_money
+from svc_tools.frames.orders.orders import Orders
+from svc_tools.frames.orders.reading import Reading, in_words, lines_of_export, reading_of_export
+from svc_tools.frames.orders.row_kinds import below_0, counts_pieces
+from svc_tools.frames.orders.saved_layout import MONEY_ARGUMENTS, as_layout, zero_columns
 from svc_tools.frames.taxes.tax_lines import delivery_of
 from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.options import names_where
-from svc_tools.questions import Question
-from svc_tools.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
+from svc_tools.tables.exports import recognized
+from svc_tools.tables.questions import Question
+from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing, refuse_opposite, single
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from svc_tools.exports import Export
     from svc_tools.frames.added.enriched import Enriched
-    from svc_tools.frames.lookup.deciding import Decided
-    from svc_tools.frames.lookup.sale import Counts
     from svc_tools.frames.options import ExposureOptions
-    from svc_tools.roles import ColumnError
+    from svc_tools.frames.orders.deciding import Decided
+    from svc_tools.frames.orders.sale import Counts
+    from svc_tools.tables.exports import Export
+    from svc_tools.tables.roles import ColumnError
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,9 +347,9 @@ def _by_layout(
         return terms, None, []
     layout = as_layout(terms.layout)
     held = layout.of_tax()
-    given = [name for name in MONEY if getattr(terms, name) not in (None, {})]
+    given = [name for name in MONEY_ARGUMENTS if getattr(terms, name) not in (None, {})]
     layout.check(labels, amounts=not given)
-    said = {name: held[name] for name in MONEY if name in held and name not in given}
+    said = {name: held[name] for name in MONEY_ARGUMENTS if name in held and name not in given}
     said["parts"] = {**held.get("parts", {}), **(terms.parts or {})} or None
     said["delivery"] = terms.delivery or held.get("delivery")
     notes = [*layout.new(frame, labels), *layout.gone(labels)]
@@ -470,9 +465,9 @@ def _is_value(given: Hashable | None, labels: Sequence[Hashable]) -> bool:
 
 def sample_of(frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
     """Rows of whole orders that decide what the columns mean; all of a small frame."""
-    if len(frame) <= MOST_ROWS:
+    if len(frame) <= DECIDING_ROWS:
         return frame
-    spread = frame.iloc[np.linspace(0, len(frame) - 1, MOST_ROWS).astype(np.int64)]
+    spread = frame.iloc[np.linspace(0, len(frame) - 1, DECIDING_ROWS).astype(np.int64)]
     if reading.order is None or reading.order not in frame.columns:
         return spread
     numbers = spread[reading.order].iloc[::4]
@@ -481,7 +476,7 @@ def sample_of(frame: pd.DataFrame, reading: Reading) -> pd.DataFrame:
     else:
         found = frame[reading.order].isin(numbers).to_numpy(bool)
     rows = np.flatnonzero(found)
-    return spread if len(rows) <= len(numbers) else frame.iloc[rows[: 4 * MOST_ROWS]]
+    return spread if len(rows) <= len(numbers) else frame.iloc[rows[: 4 * DECIDING_ROWS]]
 
 
 def with_late_parts(

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.dates import DateTerms
-from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.queries import DateColumn
-from svc_tools.frames.taxes.tax_lines import Reasons
+from svc_tools.frames.lookup.columns import distinct_values, is_label
+from svc_tools.frames.lookup.queries import DateColumn
+from svc_tools.frames.taxes.tax_lines import RowReasons
 from svc_tools.lookup.options import TaxOptions, names_where
 from svc_tools.nexus import Register, read_register
+from svc_tools.tables.dates import DateTerms
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -204,9 +204,9 @@ def _days(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     return days[read.codes], np.array([day is None for day in known])[read.codes]
 
 
-def why_not_due(sales: Sales, register: Register | None) -> Reasons:
+def why_not_due(sales: Sales, register: Register | None) -> RowReasons:
     """The reason (a code) for each row of which no tax is due, or it is not known what is."""
-    reasons = Reasons(len(sales.untaxed))
+    reasons = RowReasons(len(sales.untaxed))
     if sales.channel is not None:
         reasons.add(sales.channel.marketplace, "marketplace_facilitated")
     if register is not None and sales.dates is not None:
@@ -231,7 +231,7 @@ def marketplace_only(sales: Sales, dates: SaleDays, register: Register) -> np.nd
 
 
 def _by_register(
-    reasons: Reasons, states: tuple[np.ndarray, list[str]], dates: SaleDays, register: Register
+    reasons: RowReasons, states: tuple[np.ndarray, list[str]], dates: SaleDays, register: Register
 ) -> None:
     begin = _begins(states, register.begins())
     unknown = states[0] < 0

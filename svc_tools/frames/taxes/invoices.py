@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.frames.columns import distinct_values
+from svc_tools.frames.lookup.columns import distinct_values
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

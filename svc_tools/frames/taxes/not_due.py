@@ -10,29 +10,29 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from svc_tools.codes import NOT_DUE
-from svc_tools.display import counted, exact_dollars
-from svc_tools.exports import named_export, recognized
 from svc_tools.frames.added.enriched import Enriched, fact
-from svc_tools.frames.arrow import Coded, recoded
-from svc_tools.frames.columns import free_labels
-from svc_tools.frames.money import SumsBy, dollars
-from svc_tools.frames.results import lookup_of
+from svc_tools.frames.lookup.columns import free_labels
+from svc_tools.frames.lookup.results import lookup_of
 from svc_tools.frames.taxes.due import channel_of
+from svc_tools.frames.values.arrow import Coded, recoded
+from svc_tools.frames.values.money import SumsBy, dollars
+from svc_tools.show.codes import NOT_DUE
+from svc_tools.show.display import counted, exact_dollars
+from svc_tools.tables.exports import named_export, recognized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from decimal import Decimal
 
-    from svc_tools.exports import Export
     from svc_tools.frames.taxes.taxed_rows import Goods
+    from svc_tools.tables.exports import Export
 
 
 class NotDue(NamedTuple):
     """Rows of which no tax is due from the seller for one reason.
 
     Attributes:
-        reason: the code of `tax_due_reason`, one of `svc_tools.codes.NOT_DUE`.
+        reason: the code of `tax_due_reason`, one of `svc_tools.show.codes.NOT_DUE`.
         rows: how many.
         sales: the sum of their amounts; `None` where none is known.
     """

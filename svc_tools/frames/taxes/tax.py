@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from svc_tools.codes import NOT_DUE, codes_of
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.names import (
     names_of_lookup,
@@ -25,13 +24,11 @@ from svc_tools.frames.added.names import (
     without_tax,
 )
 from svc_tools.frames.added.stamp import Stamp
-from svc_tools.frames.arrow import MONEY, Decimals, Rows, Texts, decimals
-from svc_tools.frames.columns import distinct_values, free_labels, is_label
-from svc_tools.frames.enrich import FailedRowsError, with_columns
-from svc_tools.frames.freeze import changed_rows
-from svc_tools.frames.layouts import of_tax_for_layout
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.results import reading_of
+from svc_tools.frames.lookup.columns import distinct_values, free_labels, is_label
+from svc_tools.frames.lookup.enrich import FailedRowsError, with_columns
+from svc_tools.frames.lookup.freeze import changed_rows
+from svc_tools.frames.lookup.results import reading_of
+from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.taxes.amounts import (
     amounts_of_tax,
     rates_known,
@@ -53,18 +50,21 @@ from svc_tools.frames.taxes.invoices import (
     shared_out,
     tax_by_invoice,
 )
-from svc_tools.frames.taxes.rounding import rounded_tax
+from svc_tools.frames.taxes.layouts import of_tax_for_layout
 from svc_tools.frames.taxes.tax_lines import (
-    Lines,
+    TaxLines,
     check_figures,
     exempt_or_taxable,
     flags_of,
     read_lines,
     rows_of_states,
 )
+from svc_tools.frames.values.arrow import MONEY, Decimals, RowNumbers, Texts, decimals
+from svc_tools.frames.values.rounding import rounded_tax
 from svc_tools.lookup.columns import LEVEL_TAX_COLUMNS, RANGE_COLUMNS, SALE_COLUMNS, tax_columns
-from svc_tools.places import Elsewhere, state_code
-from svc_tools.progress import say
+from svc_tools.show.codes import NOT_DUE, codes_of
+from svc_tools.show.meters import say
+from svc_tools.tables.states import Elsewhere, state_code
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     from pandas.api.extensions import ExtensionArray
 
     from svc_tools.frames.added.rates import Rates
-    from svc_tools.frames.lookup.sale import Counts, Marks, Sale
     from svc_tools.frames.options import TaxOptions
+    from svc_tools.frames.orders.sale import Counts, OrderMarks, Sale
     from svc_tools.frames.taxes.amounts import AmountsOfTax
     from svc_tools.frames.taxes.due import Channel
     from svc_tools.lookup.options import Rounding
@@ -252,7 +252,7 @@ class Tax:
         self,
         frame: pd.DataFrame,
         *,
-        marks: Marks | None = None,
+        marks: OrderMarks | None = None,
         counts: Counts | None = None,
         progress: bool = False,
     ) -> pd.DataFrame:
@@ -343,7 +343,7 @@ def has_totals(frame: pd.DataFrame, source: AmountsOfTax) -> bool:
 
 
 def _sold(
-    frame: pd.DataFrame, source: AmountsOfTax, marks: Marks | None
+    frame: pd.DataFrame, source: AmountsOfTax, marks: OrderMarks | None
 ) -> tuple[Sale | None, dict[int, str]]:
     """The rows as sales, and why rows have no amount, by row."""
     if not source.computed:
@@ -358,7 +358,7 @@ def _sold(
 
 
 def _parted(
-    frame: pd.DataFrame, terms: TaxOptions, orders: Orders, marks: Marks | None
+    frame: pd.DataFrame, terms: TaxOptions, orders: Orders, marks: OrderMarks | None
 ) -> dict[int, str]:
     """Why orders of which only some rows are exempt have no tax, by row."""
     role, label = exempt_or_taxable(terms)
@@ -393,7 +393,7 @@ def _sale_columns(sold: Sale) -> dict[str, ExtensionArray]:
     return columns
 
 
-def _sales(rows: Enriched, lines: Lines, terms: TaxOptions) -> Sales:
+def _sales(rows: Enriched, lines: TaxLines, terms: TaxOptions) -> Sales:
     """Where, when and by whom each sale was made, as far as the terms need it."""
     for argument, value in (("nexus", terms.nexus), ("ship_from", terms.ship_from)):
         if value is not None:
@@ -408,7 +408,7 @@ def _sales(rows: Enriched, lines: Lines, terms: TaxOptions) -> Sales:
 
 
 def _marks(
-    frame: pd.DataFrame, lines: Lines, terms: TaxOptions, sales: Sales
+    frame: pd.DataFrame, lines: TaxLines, terms: TaxOptions, sales: Sales
 ) -> dict[str, np.ndarray]:
     """The rows that require review, by the code of `tax_review`."""
     marks = {
@@ -425,7 +425,7 @@ def _marks(
     return marks
 
 
-def _above_cap(lines: Lines, states: tuple[np.ndarray, Sequence[str]]) -> np.ndarray:
+def _above_cap(lines: TaxLines, states: tuple[np.ndarray, Sequence[str]]) -> np.ndarray:
     """Which rows are above their state's cap on local tax, and are have a local rate."""
     codes, names = states
     caps = [CAPS[state].cents if state in CAPS else 0 for state in names]
@@ -488,10 +488,10 @@ def _review_column(marks: Mapping[str, np.ndarray], rows: int) -> ExtensionArray
         for each in combined.tolist()
     ]
     numbers[at] = 1 + np.searchsorted(combined, bits[at])
-    return Texts([None, *cells]).at(Rows(numbers))
+    return Texts([None, *cells]).at(RowNumbers(numbers))
 
 
-def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxOptions) -> tuple[np.ndarray, np.ndarray]:
+def _tax(frame: pd.DataFrame, lines: TaxLines, terms: TaxOptions) -> tuple[np.ndarray, np.ndarray]:
     """The tax of each row in cents, 0 where it has none; and rows of incomplete invoices."""
     units = lines.rates.units
     if terms.invoice is None:
@@ -512,7 +512,7 @@ def _tax(frame: pd.DataFrame, lines: Lines, terms: TaxOptions) -> tuple[np.ndarr
 
 
 def _money(
-    lines: Lines, tax: np.ndarray, terms: TaxOptions, *, ranged: bool
+    lines: TaxLines, tax: np.ndarray, terms: TaxOptions, *, ranged: bool
 ) -> dict[str, ExtensionArray]:
     """Every column of money but `tax_due`, and `tax_error`.
 
@@ -538,7 +538,7 @@ _MONEY = (
 
 
 def _money_of(
-    lines: Lines, tax: np.ndarray, terms: TaxOptions, *, ranged: bool
+    lines: TaxLines, tax: np.ndarray, terms: TaxOptions, *, ranged: bool
 ) -> dict[str, _WithGaps]:
     """The money of some rows."""
     untaxed = lines.reasons.given
@@ -575,7 +575,7 @@ def _money_of(
     return found
 
 
-def _tax_range(lines: Lines, tax: np.ndarray, rounding: Rounding) -> tuple[_WithGaps, _WithGaps]:
+def _tax_range(lines: TaxLines, tax: np.ndarray, rounding: Rounding) -> tuple[_WithGaps, _WithGaps]:
     """Lowest and highest tax of each row.
 
     Both are `tax` where one rate fits. Otherwise each is rounded for the row by itself (also where
@@ -620,7 +620,7 @@ def _either(bound: Rates, rates: Rates) -> _WithGaps:
 
 
 def _notes(
-    lines: Lines, columns: Mapping[str, ExtensionArray], channel: Channel | None
+    lines: TaxLines, columns: Mapping[str, ExtensionArray], channel: Channel | None
 ) -> list[str]:
     """How many rows have no tax, require review or had their amounts corrected."""
     notes = []
@@ -651,7 +651,7 @@ def _notes(
     return notes
 
 
-def _raise_for(lines: Lines, taxed: pd.DataFrame) -> None:
+def _raise_for(lines: TaxLines, taxed: pd.DataFrame) -> None:
     most = lines.reasons.most_frequent()
     if most is None:
         return

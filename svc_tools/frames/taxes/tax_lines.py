@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import DELIVERY_WARNINGS, meaning_of
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.arrow import Rows, Texts
-from svc_tools.frames.columns import distinct_values, is_label
-from svc_tools.frames.money import LARGEST, one_amount, whole_cents
-from svc_tools.frames.row_states import states_of
+from svc_tools.frames.lookup.columns import distinct_values, is_label
+from svc_tools.frames.lookup.row_states import states_of
+from svc_tools.frames.values.arrow import RowNumbers, Texts
+from svc_tools.frames.values.money import LARGEST_WHOLE, one_amount, whole_cents
 from svc_tools.lookup.columns import LOOKUP_COLUMNS, RANGE_COLUMNS, RATE_COLUMNS
-from svc_tools.roles import FlagsAmbiguous
-from svc_tools.statuses import Status
+from svc_tools.show.codes import DELIVERY_WARNINGS, meaning_of
+from svc_tools.tables.roles import FlagsAmbiguous
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Mapping
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.added.rates import Rates
     from svc_tools.frames.options import TaxOptions
 
-_SURE = LARGEST // UNITS_PER_ONE // 2 - 1
+_SURE = LARGEST_WHOLE // UNITS_PER_ONE // 2 - 1
 """Cents up to which goods plus delivery, at any rate below 1, and half a cent more fit 64 bits."""
 _CENTS = 100
 _FREIGHT = (
@@ -48,7 +48,7 @@ _TAXABLE = {"taxable", "taxed"}
 _SHOWN = 40
 
 
-class Reasons:
+class RowReasons:
     """The reason of each row, as the number of its text; 0 is no reason. The first one counts."""
 
     def __init__(self, rows: int) -> None:
@@ -69,7 +69,7 @@ class Reasons:
         free = self.codes[rows] == 0
         self.codes[rows[free]] = numbers[free]
 
-    def merge(self, later: Reasons) -> None:
+    def merge(self, later: RowReasons) -> None:
         """Give rows another's reasons if they have none yet."""
         numbers = [0 if text is None else self._number(text) for text in later._texts]
         if not any(numbers):
@@ -77,7 +77,7 @@ class Reasons:
         free = self.codes == 0
         self.codes[free] = np.array(numbers, np.int32)[later.codes[free]]
 
-    def block(self, here: slice) -> Reasons:
+    def block(self, here: slice) -> RowReasons:
         """Those of some rows that follow each other."""
         part = copy.copy(self)
         part.codes = self.codes[here]
@@ -96,7 +96,7 @@ class Reasons:
 
     def column(self) -> ExtensionArray:
         """The reasons as a column of text, missing without one."""
-        return Texts(self._texts).at(Rows(self.codes))
+        return Texts(self._texts).at(RowNumbers(self.codes))
 
     def most_frequent(self) -> tuple[str, int] | None:
         """The most frequent reason and its number of rows; of equally frequent ones the first."""
@@ -115,7 +115,7 @@ class Reasons:
 
 
 @dataclass(slots=True)
-class Lines:
+class TaxLines:
     """Rows as arrays; cents are whole, rates in units of 10^-5, 0 where they are missing."""
 
     goods: np.ndarray
@@ -132,14 +132,14 @@ class Lines:
     high: Rates
     partial: np.ndarray
     """Whether the rate is known to lack a part."""
-    inputs: Reasons
+    inputs: RowReasons
     """Why a row has no tax because of its own figures, not its rate."""
-    reasons: Reasons
+    reasons: RowReasons
     """Why a row has no tax, because of its own figures or its rate."""
     snapped: int
     """How many floats were read as the nearest whole cent."""
 
-    def block(self, here: slice) -> Lines:
+    def block(self, here: slice) -> TaxLines:
         """Some rows that follow each other; nothing is copied."""
         arrays = {
             name: getattr(self, name)[here]
@@ -180,7 +180,9 @@ class Lines:
         self.reasons.add_each({row: why})
 
 
-def read_lines(rows: Enriched, terms: TaxOptions, wrong: Mapping[int, str] | None = None) -> Lines:
+def read_lines(
+    rows: Enriched, terms: TaxOptions, wrong: Mapping[int, str] | None = None
+) -> TaxLines:
     """Read every row; a row that cannot be read has a reason.
 
     Args:
@@ -195,7 +197,7 @@ def read_lines(rows: Enriched, terms: TaxOptions, wrong: Mapping[int, str] | Non
     rows.require("lookup_status", "combined_rate")
     for name in LOOKUP_COLUMNS:
         require_one(rows.frame, rows.label(name), "lookup")
-    inputs = Reasons(len(rows))
+    inputs = RowReasons(len(rows))
     inputs.add_each(wrong or {})
     goods, exempt, shipping, snapped = _figures(rows.frame, terms, inputs)
     rates = rows.rates("combined_rate")
@@ -213,7 +215,7 @@ def read_lines(rows: Enriched, terms: TaxOptions, wrong: Mapping[int, str] | Non
     reasons, partial = _without_rate(rows, rates, terms)
     reasons.merge(inputs)
     reasons.add(delivery.unknown, _FREIGHT)
-    return Lines(
+    return TaxLines(
         goods=goods,
         shipping=shipping,
         taxable_goods=goods - exempt.cents if exempt.cents.any() else goods,
@@ -243,14 +245,14 @@ def check_figures(frame: pd.DataFrame, terms: TaxOptions) -> None:
     if terms.amount is None:
         frame = frame.assign(**{_NO_AMOUNTS: 0})
         terms = replace(terms, amount=_NO_AMOUNTS)
-    _figures(frame, terms, Reasons(len(frame)))
+    _figures(frame, terms, RowReasons(len(frame)))
 
 
 _NO_AMOUNTS = "svc_no_amounts"
 
 
 def _figures(
-    frame: pd.DataFrame, terms: TaxOptions, inputs: Reasons
+    frame: pd.DataFrame, terms: TaxOptions, inputs: RowReasons
 ) -> tuple[np.ndarray, Exempt, np.ndarray, int]:
     """Goods, what of them is exempt, and delivery, in cents, and how many floats were snapped."""
     require_columns(frame, (terms.amount,), "name the column of amounts: df.svc.tax(amount='…')")
@@ -275,7 +277,7 @@ def rows_of_states(rows: Enriched) -> tuple[np.ndarray, list[str]]:
 
 
 def _refuse_too_large(
-    inputs: Reasons, goods: np.ndarray, shipping: np.ndarray, rates: tuple[Rates, ...]
+    inputs: RowReasons, goods: np.ndarray, shipping: np.ndarray, rates: tuple[Rates, ...]
 ) -> None:
     """Refuse rows whose products of cents and units do not fit 64 bits: they overflow silently.
 
@@ -286,7 +288,7 @@ def _refuse_too_large(
             continue
         for row in np.flatnonzero((cents > _SURE) | (cents < -_SURE)).tolist():
             steepest = max(1, *(int(one.units[row]) for one in rates))
-            if abs(int(cents[row])) > (LARGEST - UNITS_PER_ONE) // steepest // 2:
+            if abs(int(cents[row])) > (LARGEST_WHOLE - UNITS_PER_ONE) // steepest // 2:
                 dollars = f"{cents[row] / _CENTS:,.2f}"
                 inputs.add_each({row: f"{name}: {dollars} is too large for exact tax"})
 
@@ -353,9 +355,9 @@ def delivery_of(rows: Enriched, answer: DeliveryAs | None) -> Delivery:
 _OPTIONAL = "delivery_optional_unknown"
 
 
-def _without_rate(rows: Enriched, rates: Rates, terms: TaxOptions) -> tuple[Reasons, np.ndarray]:
+def _without_rate(rows: Enriched, rates: Rates, terms: TaxOptions) -> tuple[RowReasons, np.ndarray]:
     """Why rows have no rate to compute from; and which rows have a partial one."""
-    reasons, partial = Reasons(len(rows)), np.zeros(len(rows), bool)
+    reasons, partial = RowReasons(len(rows)), np.zeros(len(rows), bool)
     codes, names = rows.coded("lookup_status")
     for code, name in enumerate(names):
         if not name:
@@ -381,7 +383,7 @@ class Exempt(NamedTuple):
 
 
 def _exempt(
-    frame: pd.DataFrame, exempt: Hashable | None, goods: np.ndarray, reasons: Reasons
+    frame: pd.DataFrame, exempt: Hashable | None, goods: np.ndarray, reasons: RowReasons
 ) -> Exempt:
     """Read `exempt=`; rows whose exemption is not known get a reason.
 
@@ -411,7 +413,7 @@ def _exempt(
 
 
 def _beyond_taxable(
-    frame: pd.DataFrame, taxable: Hashable, goods: np.ndarray, reasons: Reasons
+    frame: pd.DataFrame, taxable: Hashable, goods: np.ndarray, reasons: RowReasons
 ) -> Exempt:
     """Read `taxable=`: what of the goods is not in it is exempt.
 
@@ -435,7 +437,7 @@ def _beyond_taxable(
     return Exempt(np.where(flags.yes, goods, 0), flags.yes, 0)
 
 
-def _either(exempt: Exempt, marked: Exempt, reasons: Reasons) -> Exempt:
+def _either(exempt: Exempt, marked: Exempt, reasons: RowReasons) -> Exempt:
     """What is exempt as the user says, and what an export marks; both of whole rows, or alone."""
     unclear = (exempt.cents != 0) & (marked.cents != 0) & (exempt.cents != marked.cents)
     unclear &= ~(exempt.wholly | marked.wholly)
@@ -529,7 +531,7 @@ def _only_flags_as_numbers(values: list[object]) -> bool:
 
 
 def _within(
-    goods: np.ndarray, cents: np.ndarray, snapped: int, reasons: Reasons, role: str = "exempt"
+    goods: np.ndarray, cents: np.ndarray, snapped: int, reasons: RowReasons, role: str = "exempt"
 ) -> Exempt:
     """Refuse exempt or taxable dollars that are not between 0 and the amount."""
     beyond = (np.abs(cents) > np.abs(goods)) | (np.sign(cents) * np.sign(goods) < 0)
@@ -554,7 +556,9 @@ def _one(value: object, argument: str, expected: str) -> int:
         ) from None
 
 
-def _shipping(frame: pd.DataFrame, shipping: Hashable, reasons: Reasons) -> tuple[np.ndarray, int]:
+def _shipping(
+    frame: pd.DataFrame, shipping: Hashable, reasons: RowReasons
+) -> tuple[np.ndarray, int]:
     """Read `shipping=`: the delivery of each row in cents, and how many floats snapped.
 
     Raises:
@@ -583,7 +587,7 @@ def taxable_shipping(goods: np.ndarray, exempt: Exempt, shipping: np.ndarray) ->
     whole, taxed, cost = goods[split], goods[split] - exempt.cents[split], shipping[split]
     sign = np.sign(cost)
     whole, taxed, cost = np.abs(whole), np.abs(taxed), np.abs(cost)
-    if int(cost.max()) * int(taxed.max()) * 2 + int(whole.max()) <= LARGEST:
+    if int(cost.max()) * int(taxed.max()) * 2 + int(whole.max()) <= LARGEST_WHOLE:
         out[split] = sign * ((2 * cost * taxed + whole) // (2 * whole))
     else:  # more than 64 bits hold
         big = (2 * cost.astype(object) * taxed + whole) // (2 * whole.astype(object))

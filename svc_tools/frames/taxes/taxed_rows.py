@@ -13,31 +13,31 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
-from svc_tools.codes import NOT_DUE
 from svc_tools.frames.added.enriched import TAX_FIRST, Enriched, fact, fact_of_all
 from svc_tools.frames.added.names import require_columns, require_one
-from svc_tools.frames.arrow import Coded, combined, recoded
-from svc_tools.frames.columns import free_labels, is_label, propose
-from svc_tools.frames.freeze import changed_rows
-from svc_tools.frames.lookup.deciding import require_answers
-from svc_tools.frames.lookup.named import read_named, reading_with_orders
-from svc_tools.frames.lookup.orders import Orders
-from svc_tools.frames.money import Money, dollars, money, one_amount
+from svc_tools.frames.lookup.columns import free_labels, is_label, propose
+from svc_tools.frames.lookup.freeze import changed_rows
+from svc_tools.frames.lookup.results import reading_of
 from svc_tools.frames.options import AmountOptions, TaxOptions, answers_of
-from svc_tools.frames.results import reading_of
+from svc_tools.frames.orders.deciding import require_answers
+from svc_tools.frames.orders.named import read_named, reading_with_orders
+from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.taxes.amounts import sample_of
 from svc_tools.frames.taxes.invoices import invoice_codes, tax_by_invoice
-from svc_tools.frames.taxes.rounding import ROOM
-from svc_tools.frames.taxes.tax_lines import Lines, read_lines
+from svc_tools.frames.taxes.tax_lines import TaxLines, read_lines
+from svc_tools.frames.values.arrow import Coded, combined, recoded
+from svc_tools.frames.values.money import Money, dollars, money, one_amount
+from svc_tools.frames.values.rounding import ROOM
 from svc_tools.lookup.options import names_where
-from svc_tools.roles import ColumnMissing, single
-from svc_tools.statuses import Status
+from svc_tools.show.codes import NOT_DUE
+from svc_tools.tables.roles import ColumnMissing, single
+from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from svc_tools.frames.lookup.sale import Amounts
-    from svc_tools.frames.lookup.sums import Term
+    from svc_tools.frames.orders.sale import Amounts
+    from svc_tools.frames.orders.sums import Term
 
 
 class TaxedRows(NamedTuple):
@@ -349,7 +349,7 @@ def _taxable_of_all(rows: Enriched) -> Money | None:
     return _taxable(_lines_of(rows))
 
 
-def _taxable(lines: Lines | None) -> Money | None:
+def _taxable(lines: TaxLines | None) -> Money | None:
     return None if lines is None else Money(lines.taxable, lines.inputs.given)
 
 
@@ -375,7 +375,7 @@ def _terms_of(rows: Enriched) -> TaxOptions | None:
         return None
 
 
-def _lines(rows: Enriched) -> Lines | None:
+def _lines(rows: Enriched) -> TaxLines | None:
     """The rows as whole numbers, by the terms; `None` where the terms or a column are missing."""
     terms = _terms_of(rows)
     try:
@@ -385,7 +385,7 @@ def _lines(rows: Enriched) -> Lines | None:
 
 
 @fact_of_all
-def _lines_of(rows: Enriched) -> Lines | None:
+def _lines_of(rows: Enriched) -> TaxLines | None:
     return _lines(rows)
 
 

@@ -1,7 +1,7 @@
 """The rate book: the rates of the embedded service, and how it finds them.
 
 `load_book` reads the shipped book (or a compiled folder), `resolve` resolves one `Query` with it
-to an `Answer`, or raises `NotResolved` where no rate can honestly be given.
+to an `ResolvedRate`, or raises `NotResolved` where no rate can honestly be given.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.book import Book, compiled_book
 from svc_tools.service.ratebook.query import NotResolved, Query
-from svc_tools.service.ratebook.resolver import Answer, resolve
+from svc_tools.service.ratebook.resolver import ResolvedRate, resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Answer", "Book", "NotResolved", "Query", "load_book", "resolve"]
+__all__ = ["Book", "NotResolved", "Query", "ResolvedRate", "load_book", "resolve"]
 
 
 def load_book(path: Path | None = None, *, own: Path | None = None) -> Book:

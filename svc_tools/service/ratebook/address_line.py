@@ -12,7 +12,7 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.extras import needs, require
+from svc_tools.base.extras import needs, require
 from svc_tools.service.ratebook.names import STATE_CODES, is_short_form, name_key
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from svc_tools.service.ratebook.schema import (
     StateRow,
     StateRows,
     ZipAreas,
-    read_rows,
+    read_table,
 )
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ class Book:
 
 
 def _rows(files: Mapping[str, bytes], name: str, row_class: type[_Row]) -> list[_Row]:
-    return read_rows(files[name].decode("utf-8"), row_class, name)
+    return read_table(files[name].decode("utf-8"), row_class, name)
 
 
 def _digest(files: Mapping[str, bytes]) -> str:

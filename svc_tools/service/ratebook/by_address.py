@@ -33,7 +33,7 @@ from svc_tools.service.ratebook.gazetteer import (
     place_names,
 )
 from svc_tools.service.ratebook.names import BOROUGHS, NEW_YORK_CITY, name_key
-from svc_tools.service.ratebook.query import Location, NotResolved, Option
+from svc_tools.service.ratebook.query import AreaOption, Location, NotResolved
 from svc_tools.service.ratebook.rating import address_not_matched, place_mismatch, zip_not_used
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _OTHER_ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
 """A ZIP in the city that is not the one given: by itself it makes the city a mismatch."""
 
 
-def parts_of(book: Book, query: Query) -> Parts | None:
+def address_parts(book: Book, query: Query) -> Parts | None:
     """The street, city and ZIP that a lookup gives, in any mode; `None` where it gives none.
 
     Raises:
@@ -234,7 +234,7 @@ def _touching(book: Book, state: str, found: Location, keys: Sequence[str]) -> L
             areas = areas_of_place(book, state, place, counties)
             if areas:
                 known = [one for one in found.options if one.area is areas[0]]
-                chosen = known[0] if known else Option(areas[0], "", share)
+                chosen = known[0] if known else AreaOption(areas[0], "", share)
                 why = f"holds {place.name}, the city given"
                 return replace(_choose(found, chosen._replace(why=why)), city=name)
     return None
@@ -282,7 +282,7 @@ def _own_county(book: Book, state: str, found: Location, keys: Sequence[str]) ->
     return None
 
 
-def _choose(found: Location, chosen: Option) -> Location:
+def _choose(found: Location, chosen: AreaOption) -> Location:
     """Put one option first."""
     if chosen.area is None:
         return found
@@ -307,7 +307,7 @@ def _mismatch(book: Book, state: str, found: Location, given: str, resolved: str
     areas = named.areas if named else []
     have = {area.id for area in found.areas}
     more = tuple(
-        Option(area, f"is where {given} lies, the city given")
+        AreaOption(area, f"is where {given} lies, the city given")
         for area in areas
         if area.id not in have
     )

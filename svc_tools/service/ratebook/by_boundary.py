@@ -30,15 +30,15 @@ from svc_tools.service.ratebook.imports.sst_rows import LOCATION_CODES, Composit
 from svc_tools.service.ratebook.imports.streets import (
     UNSURE,
     AddressRow,
+    CompositionSpan,
     House,
-    Span,
     Street,
     StreetLine,
     matching,
     read_street,
 )
 from svc_tools.service.ratebook.own import OwnBookChanged
-from svc_tools.service.ratebook.query import Location, NotResolved, Option
+from svc_tools.service.ratebook.query import AreaOption, Location, NotResolved
 from svc_tools.service.ratebook.rating import Rated, codes_without_rate, rate_area
 from svc_tools.service.ratebook.schema import Area
 from svc_tools.service.ratebook.spans import changes_of_rates
@@ -162,7 +162,7 @@ def _usable(edition: Edition, composed: Sequence[tuple[_Composed, str]]) -> bool
 def _decided(
     book: Book,
     edition: Edition,
-    found: Found,
+    found: _Found,
     base: Location,
     composed: Sequence[tuple[_Composed, str]],
     *,
@@ -276,9 +276,9 @@ def _lists_all_from(book: Book, state: str) -> date | None:
 
 def _placed(
     edition: Edition,
-    found: Found,
+    found: _Found,
     base: Location,
-    options: list[Option],
+    options: list[AreaOption],
     unknown: tuple[str, ...],
 ) -> Location:
     """The usual location with the areas of the records instead of the usual ones."""
@@ -313,14 +313,14 @@ def _placed(
 
 def _ranked(
     book: Book, state: str, composed: Sequence[tuple[_Composed, str]], day: date
-) -> list[Option]:
+) -> list[AreaOption]:
     """The areas, the lowest combined rate first; those with the same parts are one."""
-    unique = {one.area.components: Option(one.area, why) for one, why in reversed(composed)}
+    unique = {one.area.components: AreaOption(one.area, why) for one, why in reversed(composed)}
     ordered = list(reversed(unique.values()))
     if len(ordered) == 1:
         return ordered
 
-    def combined(option: Option) -> tuple[int, str]:
+    def combined(option: AreaOption) -> tuple[int, str]:
         rated = rate_area(book, state, option.area, day)
         units = rated.combined if isinstance(rated, Rated) else 100_000
         return units, option.area.id if option.area else ""
@@ -331,7 +331,7 @@ def _ranked(
 _RECORD_KINDS = {"Z": "ZIP", "4": "ZIP+4"}
 
 
-class Found(NamedTuple):
+class _Found(NamedTuple):
     """What decides.
 
     Attributes:
@@ -352,7 +352,7 @@ class _ZipRecords(NamedTuple):
     """All that an edition says of a ZIP as a whole."""
 
     zips: tuple[ZipSpan, ...]
-    within: tuple[Span, ...]
+    within: tuple[CompositionSpan, ...]
     has_addresses: bool
 
 
@@ -366,7 +366,7 @@ class Search:
         self, memo: dict[object, object], edition_id: int, reader: BoundaryReader, at: int
     ) -> None:
         self._memo, self._edition, self._reader, self._at = memo, edition_id, reader, at
-        self._seen: set[Span] = set()
+        self._seen: set[CompositionSpan] = set()
 
     @property
     def changes(self) -> frozenset[int]:
@@ -374,10 +374,10 @@ class Search:
         begins = {ordinal(span.begins) for span in self._seen}
         return frozenset(begins | {ordinal(span.ends) + 1 for span in self._seen})
 
-    def in_zip(self, parts: Parts) -> Found | None:
+    def in_zip(self, parts: Parts) -> _Found | None:
         """The finest records of a place whose ZIP is known."""
         whole = self._of_zip(parts.zip)
-        unsure: Found | None = None
+        unsure: _Found | None = None
         if parts.street and whole.has_addresses and (given := read_street(parts.street)):
             unsure = self._by_address(given, parts.zip)
             if unsure and unsure.decided == "address":
@@ -390,7 +390,7 @@ class Search:
             spans += [found.span for found in whole.zips if found.kind == "4"]
             composites = _unique((span.composite, why) for span in spans if self._holds(span))
             if composites:
-                return Found("zip4", "zip4", composites, parts.zip)
+                return _Found("zip4", "zip4", composites, parts.zip)
         if unsure:
             return unsure
         by_range = [
@@ -401,9 +401,9 @@ class Search:
         inside = f"a ZIP+4 or address record of ZIP {parts.zip}"
         by_record = [(span.composite, inside) for span in whole.within if self._holds(span)]
         composites = _unique((*by_range, *by_record))
-        return Found("zip5", "boundary_zip", composites, parts.zip) if composites else None
+        return _Found("zip5", "boundary_zip", composites, parts.zip) if composites else None
 
-    def in_city(self, street: str, zips: Sequence[str]) -> Found | None:
+    def in_city(self, street: str, zips: Sequence[str]) -> _Found | None:
         """The address records of a street in any of a city's ZIPs, where one fits in full."""
         within = [zip5 for zip5 in zips if self._of_zip(zip5).has_addresses]
         given = read_street(street) if within else None
@@ -417,14 +417,14 @@ class Search:
         if not composites:
             return None
         decided = "street" if len(composites) == 1 else "boundary_zip"
-        return Found("address", decided, composites, sure[0][0] if len(sure) == 1 else "")
+        return _Found("address", decided, composites, sure[0][0] if len(sure) == 1 else "")
 
     def lists(self, zip5: str) -> bool:
         """Whether a record names this very ZIP, rather than a range it lies in."""
         whole = self._of_zip(zip5)
         return bool(whole.within) or any(found.low == found.high for found in whole.zips)
 
-    def _by_address(self, given: StreetLine, zip5: str) -> Found | None:
+    def _by_address(self, given: StreetLine, zip5: str) -> _Found | None:
         """The records of an address; of several house numbers those of the first and the last."""
         found = self._by_house(given, zip5)
         if not (found and given.last and given.last.number > given.house.number):
@@ -438,7 +438,7 @@ class Search:
         vague = "vague" in {found.decided, other.decided}
         return found._replace(decided="vague" if vague else "boundary_zip", composites=composites)
 
-    def _by_house(self, given: StreetLine, zip5: str) -> Found | None:
+    def _by_house(self, given: StreetLine, zip5: str) -> _Found | None:
         rows = self._reader.addresses(int(zip5), given.street.name, given.house)
         rows = [row for row in rows if self._holds(row.span)]
         matched, sure = matching(given, rows)
@@ -446,7 +446,7 @@ class Search:
         if not composites:
             return None
         decided = "boundary_zip" if sure == "street" and len(composites) > 1 else sure
-        return Found("address", decided, composites, zip5)
+        return _Found("address", decided, composites, zip5)
 
     def _of_zip(self, zip5: str) -> _ZipRecords:
         key = ("boundary-zip", self._edition, zip5)
@@ -460,7 +460,7 @@ class Search:
             )
         return found
 
-    def _holds(self, span: Span) -> bool:
+    def _holds(self, span: CompositionSpan) -> bool:
         self._seen.add(span)
         return span.begins <= self._at <= span.ends
 
@@ -500,7 +500,7 @@ class ZipSpan(NamedTuple):
     kind: str
     low: int
     high: int
-    span: Span
+    span: CompositionSpan
 
 
 def pinned(book: Book) -> BoundaryStore:
@@ -637,25 +637,27 @@ class BoundaryReader:
             " WHERE edition_id = ? AND low <= ? AND high >= ?",
             (self._edition, zip5, zip5),
         )
-        return [ZipSpan(kind, low, high, Span(*span)) for kind, low, high, *span in found]
+        return [
+            ZipSpan(kind, low, high, CompositionSpan(*span)) for kind, low, high, *span in found
+        ]
 
-    def within(self, zip5: int) -> list[Span]:
+    def within(self, zip5: int) -> list[CompositionSpan]:
         """What `4` and `A` records say of a ZIP altogether."""
         found = self._connection.execute(
             "SELECT begins, ends, composite FROM boundary_zip_composites"
             " WHERE edition_id = ? AND zip = ?",
             (self._edition, zip5),
         )
-        return [Span(*row) for row in found]
+        return [CompositionSpan(*row) for row in found]
 
-    def plus4(self, zip5: int, plus4: int) -> list[Span]:
+    def plus4(self, zip5: int, plus4: int) -> list[CompositionSpan]:
         """What `4` records say of a ZIP+4."""
         found = self._connection.execute(
             "SELECT begins, ends, composite FROM boundary_plus4"
             " WHERE edition_id = ? AND zip = ? AND low <= ? AND high >= ?",
             (self._edition, zip5, plus4, plus4),
         )
-        return [Span(*row) for row in found]
+        return [CompositionSpan(*row) for row in found]
 
     def has_addresses(self, zip5: int) -> bool:
         """Whether there is any address record of a ZIP."""
@@ -673,4 +675,7 @@ class BoundaryReader:
             " WHERE edition_id = ? AND zip = ? AND street = ? AND low <= ? AND high >= ?",
             (self._edition, zip5, name, house.number, house.number),
         )
-        return [AddressRow._make((Street(*row[:4]), *row[4:-3], Span(*row[-3:]))) for row in found]
+        return [
+            AddressRow._make((Street(*row[:4]), *row[4:-3], CompositionSpan(*row[-3:])))
+            for row in found
+        ]

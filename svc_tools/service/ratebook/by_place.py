@@ -27,7 +27,7 @@ from svc_tools.service.ratebook.gazetteer import (
     place_names,
 )
 from svc_tools.service.ratebook.names import name_key
-from svc_tools.service.ratebook.query import Location, NotResolved, Option
+from svc_tools.service.ratebook.query import AreaOption, Location, NotResolved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,9 +87,9 @@ def in_county(book: Book, state: str, found: Location, county: str) -> Location:
         for row in known:
             parts, inside = areas_of_place(book, state, row, (fips,)), fips in row.counties.split()
             parts = [area for area in parts if inside or fips in area.counties]
-            here += [Option(area, "is the part in it") for area in parts]
+            here += [AreaOption(area, "is the part in it") for area in parts]
     if not here:
-        more = [Option(area, "is the county given") for area in bases_of(book, state, fips)]
+        more = [AreaOption(area, "is the county given") for area in bases_of(book, state, fips)]
         return replace(found, options=(*found.options, *more), ambiguous=bool(more))
     return replace(found, options=tuple(here), county=fips, tied=())
 
@@ -151,7 +151,7 @@ def _one(area: Area, decided: str, what: str, why: str) -> Location:
         "place",
         decided,
         what,
-        (Option(area, why),),
+        (AreaOption(area, why),),
         city=None if area.kind == "unincorporated" else (area.cities or (area.name,))[0],
         county=area.counties[0],
     )
@@ -231,7 +231,7 @@ def _county(book: Book, state: str, fips: str, text: str, cities: Sequence[Area]
     if not areas:
         raise no_rate(book, state, fips)
     areas += [area for area in cities if area not in areas]
-    options = tuple(Option(area, f"is {area.name}") for area in areas)
+    options = tuple(AreaOption(area, f"is {area.name}") for area in areas)
     return Location(
         "place",
         "county",
@@ -260,10 +260,10 @@ def _named(book: Book, state: str, key: str, text: str, names: PlaceNames) -> Lo
         for area in (*names.cities.get(key, ()), *towns)
     ]
     ranked.sort(key=lambda entry: entry[:2])
-    found: dict[str, Option] = {}
+    found: dict[str, AreaOption] = {}
     for *_, name, area in ranked:
         kind = "is" if area.kind == "city" else "has the rate of"
-        found.setdefault(area.id, Option(area, f"{name} {kind} {area.name}"))
+        found.setdefault(area.id, AreaOption(area, f"{name} {kind} {area.name}"))
     options = tuple(found.values())
     first = options[0].area if options else None
     if first is None:
@@ -295,7 +295,7 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
     Where none of them has half of it, nothing decides between different rates.
     """
     standard = [one for one in zips if book.zips.touched(one.zip, state)] or list(zips)
-    found: dict[str, Option] = {}
+    found: dict[str, AreaOption] = {}
     refusal: NotResolved | None = None
     for one in standard:
         touched = book.zips.touched(one.zip, state)
@@ -334,11 +334,11 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
 
 def _options_of(
     book: Book, state: str, one: PostalRow, counties: Sequence[str], *, boxed: bool
-) -> Sequence[Option]:
+) -> Sequence[AreaOption]:
     if not boxed:
         return options_of_zip(book, state, one.zip, counties, "")
     bases = bases_of(book, state, counties[0])
-    return [Option(area, f"ZIP {one.zip} lies there", WHOLE // len(bases)) for area in bases]
+    return [AreaOption(area, f"ZIP {one.zip} lies there", WHOLE // len(bases)) for area in bases]
 
 
 def _no_county(text: str, state: str) -> NotResolved:

@@ -11,11 +11,11 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.extras import needs
+from svc_tools.base.extras import needs
 from svc_tools.service.ratebook.by_zip import locate_zip
 from svc_tools.service.ratebook.gazetteer import bases_of, no_rate
 from svc_tools.service.ratebook.names import OUTSIDE, present_county
-from svc_tools.service.ratebook.query import Location, NotResolved, Option
+from svc_tools.service.ratebook.query import AreaOption, Location, NotResolved
 from svc_tools.service.ratebook.rating import near_map_edge, near_state_line, off_map
 
 if TYPE_CHECKING:
@@ -75,12 +75,12 @@ def _outside(book: Book, state: str, place: PostalRow) -> bool:
 
 def _options_near(
     book: Book, state: str, counties: Sequence[str], near: Sequence[PostalRow]
-) -> tuple[Option, ...]:
+) -> tuple[AreaOption, ...]:
     """What the nearest ZIP place holds of the point's county first; then what others near by hold.
 
     Of a county near by only what is left of it is possible: its cities lie further off.
     """
-    found: dict[str, Option] = {}
+    found: dict[str, AreaOption] = {}
     for place in near:
         if not book.zips.touched(place.zip, state):
             continue
@@ -89,7 +89,9 @@ def _options_near(
                 found.setdefault(option.area.id, option._replace(share=0))
     for fips in counties:
         for area in bases_of(book, state, fips):
-            found.setdefault(area.id, Option(area, f"lies in {book.counties[state, fips].name}"))
+            found.setdefault(
+                area.id, AreaOption(area, f"lies in {book.counties[state, fips].name}")
+            )
     return tuple(found.values()) if bases_of(book, state, counties[0]) else ()
 
 

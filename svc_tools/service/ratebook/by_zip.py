@@ -15,7 +15,7 @@ from svc_tools.service.ratebook.gazetteer import (
     zips_called,
 )
 from svc_tools.service.ratebook.names import OUTSIDE, name_key
-from svc_tools.service.ratebook.query import Location, NotResolved, Option
+from svc_tools.service.ratebook.query import AreaOption, Location, NotResolved
 from svc_tools.service.ratebook.rating import zip_crosses_state_line, zip_of_another_state
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _outside(book: Book, state: str, zip5: str, key: str) -> bool:
     return touched.isdisjoint(row.fips for row in towns)
 
 
-def _kind(options: Sequence[Option]) -> Iterator[object]:
+def _kind(options: Sequence[AreaOption]) -> Iterator[object]:
     """What the rates and doubts of a ZIP depend on: with one area neither its share nor the why."""
     if len(options) == 1:
         yield options[0].area.id if options[0].area else ""
@@ -127,7 +127,7 @@ def _kind(options: Sequence[Option]) -> Iterator[object]:
 
 def _options_of_box(
     book: Book, state: str, key: str, counties: Sequence[str]
-) -> tuple[Option, ...]:
+) -> tuple[AreaOption, ...]:
     """The place that a ZIP of boxes is called after; none where that is no place.
 
     Where that is not in the ZIP's own county, what is left of the county is possible too.
@@ -137,21 +137,23 @@ def _options_of_box(
             inside = fips in row.counties.split()
             areas = areas_of_place(book, state, row, (fips,)) if inside else []
             if areas:
-                more = [Option(one, "is its county") for one in bases_of(book, state, counties[0])]
-                city = Option(areas[0], f"is {row.name}, the ZIP's city")
+                more = [
+                    AreaOption(one, "is its county") for one in bases_of(book, state, counties[0])
+                ]
+                city = AreaOption(areas[0], f"is {row.name}, the ZIP's city")
                 return (city, *more) if fips != counties[0] else (city,)
     for area in cities_called(book, state).get(key, ()):
         if not set(area.counties).isdisjoint(counties):
-            return (Option(area, f"is called {area.name}, the ZIP's city"),)
+            return (AreaOption(area, f"is called {area.name}, the ZIP's city"),)
     return ()
 
 
-def _options_of_county(book: Book, state: str, fips: str) -> tuple[Option, ...]:
+def _options_of_county(book: Book, state: str, fips: str) -> tuple[AreaOption, ...]:
     bases = bases_of(book, state, fips)
     if not bases:
         raise no_rate(book, state, fips)
     name = book.counties[state, fips].name
-    return tuple(Option(area, f"lies in {name}") for area in bases)
+    return tuple(AreaOption(area, f"lies in {name}") for area in bases)
 
 
 def _counties_of_city(book: Book, place: PostalRow) -> list[str]:
@@ -197,7 +199,7 @@ _SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise
 
 def options_of_zip(
     book: Book, state: str, zip5: str, counties: Sequence[str], name: str
-) -> tuple[Option, ...]:
+) -> tuple[AreaOption, ...]:
     """The areas that a ZIP touches: the place it is called after first, then by share of land.
 
     A place with less than 1% of the land does not count, unless the ZIP is called after it. Of
@@ -207,7 +209,7 @@ def options_of_zip(
     Raises:
         NotResolved: the book has no rate for what the ZIP touches most.
     """
-    found: dict[str, Option] = {}
+    found: dict[str, AreaOption] = {}
     first = ""
     left = WHOLE
     places = book.places(state)
@@ -257,14 +259,14 @@ def _is_called(place: PlaceRow, name: str) -> bool:
     return any(name_key(one) == name for one in place.names)
 
 
-def _add(found: dict[str, Option], area: Area, why: str, share: int) -> None:
+def _add(found: dict[str, AreaOption], area: Area, why: str, share: int) -> None:
     known = found.get(area.id)
     found[area.id] = (
-        known._replace(share=known.share + share) if known else Option(area, why, share)
+        known._replace(share=known.share + share) if known else AreaOption(area, why, share)
     )
 
 
-def _id(option: Option) -> str:
+def _id(option: AreaOption) -> str:
     return option.area.id if option.area else ""
 
 

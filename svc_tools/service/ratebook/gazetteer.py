@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area, PlaceRow, PostalRow
 
-Row = TypeVar("Row")
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,13 @@ def zips_called(book: Book, state: str) -> dict[str, list[PostalRow]]:
 
 
 def _called(
-    book: Book, memo: tuple[str, str], named: Callable[[], Iterable[tuple[str, Row]]]
-) -> dict[str, list[Row]]:
+    book: Book, memo: tuple[str, str], named: Callable[[], Iterable[tuple[str, _Row]]]
+) -> dict[str, list[_Row]]:
     """Rows by the keys of their names, in their order; made once for a book."""
     known = book.memo.get(memo)
     if isinstance(known, dict):
         return known
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[_Row]] = {}
     for name, row in named():
         found.setdefault(name_key(name), []).append(row)
     book.memo[memo] = found

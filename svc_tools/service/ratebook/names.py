@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from svc_tools.short_forms import WRITTEN_OUT, readings
+from svc_tools.base.short_forms import WRITTEN_OUT, readings
 
 _KINDS = {
     "city": "", "town": "", "village": "", "borough": "", "township": "", "municipality": "",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from svc_tools.operating_system import user_folder
+from svc_tools.base.operating_system import user_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

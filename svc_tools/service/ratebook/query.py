@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from datetime import date
 
-    from svc_tools.service.ratebook.rating import Advisory
+    from svc_tools.service.ratebook.rating import AdvisoryFields
     from svc_tools.service.ratebook.schema import Area
 
 
@@ -62,7 +62,7 @@ class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404),
         self.changes: frozenset[int] = frozenset()
 
 
-class Option(NamedTuple):
+class AreaOption(NamedTuple):
     """One area that a lookup may lie in, why, and its thousandths of a ZIP's land (0: unknown)."""
 
     area: Area | None
@@ -112,7 +112,7 @@ class Location:
     via: str
     decided: str
     what: str
-    options: tuple[Option, ...] = ()
+    options: tuple[AreaOption, ...] = ()
     zip: str | None = None
     city: str | None = None
     county: str | None = None
@@ -127,7 +127,7 @@ class Location:
     ambiguous: bool = False
     further: bool = False
     tied: tuple[str, ...] = ()
-    advisories: tuple[Advisory, ...] = ()
+    advisories: tuple[AdvisoryFields, ...] = ()
     point: tuple[float, float] | None = None
     nearest_zip: str | None = None
     records: str = ""

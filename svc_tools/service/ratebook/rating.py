@@ -4,8 +4,8 @@
 - `confidence` follows one table of rules, each with its name and its reason: the first of `STARTS`
   that applies gives the level, then every one of `LIMITS` that applies lowers it, in order. `none`
   is not a level here: it comes with a 404.
-- The functions that return an `Advisory` write the warnings: objects with a `code`, a sentence and
-  the fields behind it.
+- The functions that return `AdvisoryFields` write the warnings: objects with a `code`, a sentence
+  and the fields behind it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 LEVELS = ("low", "medium", "high", "exact")
 """The confidence levels of a result with a rate, the lowest first."""
 
-Advisory = dict[str, object]
+AdvisoryFields = dict[str, object]
 """One warning, ready for JSON."""
 
 _HALF = 500
 _ORDER = ("state", "county", "city", "district")
 
 
-class Component(NamedTuple):
+class RateShare(NamedTuple):
     """One jurisdiction's share of a rate and the row it was read from."""
 
     jurisdiction: Jurisdiction
@@ -76,7 +76,7 @@ class Rated(NamedTuple):
     """
 
     area: Area | None
-    components: tuple[Component, ...]
+    components: tuple[RateShare, ...]
     state: int
     county: int
     city: int
@@ -86,7 +86,7 @@ class Rated(NamedTuple):
     edition_end: date
     effective: date | None
     basis: str
-    conflicts: tuple[Component, ...]
+    conflicts: tuple[RateShare, ...]
     third_hand: bool
     lacks: str
     confirmed: date | None
@@ -147,7 +147,7 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
             return Absent(area, jurisdiction, _between(rows, day))
         if known_from:
             oldest.append(known_from)
-        components.append(Component(jurisdiction, row, book.sources[row.source]))
+        components.append(RateShare(jurisdiction, row, book.sources[row.source]))
         parts[jurisdiction.level] += row.units
     components.sort(key=lambda component: _ORDER.index(component.jurisdiction.level))
     effective = None if oldest else _effective(components)
@@ -176,7 +176,7 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
     )
 
 
-def _good_until(book: Book, component: Component) -> date:
+def _good_until(book: Book, component: RateShare) -> date:
     """The last day that a row's source is good for; a row that a law ended held until then."""
     row, source = component.row, component.source
     if row.end:
@@ -186,7 +186,7 @@ def _good_until(book: Book, component: Component) -> date:
     return source.state_until if component.jurisdiction.level == "state" else source.local_until
 
 
-def _effective(components: Sequence[Component]) -> date | None:
+def _effective(components: Sequence[RateShare]) -> date | None:
     """The day the sum took legal effect, where a source publishes it.
 
     That is the latest day of law, unless a part without one is not known to have been in force
@@ -199,7 +199,7 @@ def _effective(components: Sequence[Component]) -> date | None:
     return latest if all(begin and begin <= latest for begin in undated) else None
 
 
-def _basis(components: Sequence[Component], effective: date | None) -> str:
+def _basis(components: Sequence[RateShare], effective: date | None) -> str:
     """How the effective date is known: `publisher_effective_date`, or by the local sources."""
     if effective:
         return "publisher_effective_date"
@@ -208,7 +208,7 @@ def _basis(components: Sequence[Component], effective: date | None) -> str:
     return "edition_only" if "edition_only" in bases else "no_published_date"
 
 
-def _lacks(area: Area | None, components: Sequence[Component], day: date) -> str:
+def _lacks(area: Area | None, components: Sequence[RateShare], day: date) -> str:
     """What is missing of a rate: all of the local part, or districts; empty for a whole one."""
     missing = {c.row.use for c in components}
     of_area = area.lacks_on(day) if area else ""
@@ -217,7 +217,7 @@ def _lacks(area: Area | None, components: Sequence[Component], day: date) -> str
     return "districts" if "partial" in missing or of_area else ""
 
 
-def _origin(components: Sequence[Component]) -> tuple[str, str]:
+def _origin(components: Sequence[RateShare]) -> tuple[str, str]:
     sources = [c.source for c in components if c.jurisdiction.level != "state"]
     sources = sources or [components[0].source]
     names = "; ".join(dict.fromkeys(source.name for source in sources))
@@ -306,7 +306,7 @@ class Grounds(NamedTuple):
     partial: bool = False
 
 
-class Rule(NamedTuple):
+class ConfidenceRule(NamedTuple):
     """One row of the table: `level` is a level, or `down` for one step less."""
 
     name: str
@@ -316,45 +316,49 @@ class Rule(NamedTuple):
 
 
 STARTS = (
-    Rule(
+    ConfidenceRule(
         "boundary_record",
         lambda g: g.decided in {"address", "zip4"},
         "exact",
         "a boundary record of the ZIP+4 or the address decides",
     ),
-    Rule(
+    ConfidenceRule(
         "boundary_street",
         lambda g: g.decided == "street",
         "high",
         "a boundary record of the only street of that name with that number decides",
     ),
-    Rule(
+    ConfidenceRule(
         "boundary_zip",
         lambda g: g.decided == "boundary_zip",
         "high",
         "boundary records of the ZIP decide",
     ),
-    Rule("state_alone", lambda g: g.tier == "A", "high", "no local tax: the state decides"),
-    Rule("state_part_only", lambda g: g.tier == "E", "low", "local rates are not covered"),
-    Rule(
+    ConfidenceRule(
+        "state_alone", lambda g: g.tier == "A", "high", "no local tax: the state decides"
+    ),
+    ConfidenceRule(
+        "state_part_only", lambda g: g.tier == "E", "low", "local rates are not covered"
+    ),
+    ConfidenceRule(
         "official_code",
         lambda g: g.decided == "code",
         "exact",
         "an official location code names the rate",
     ),
-    Rule(
+    ConfidenceRule(
         "listed_area",
         lambda g: g.tier in {"B", "C"},
         "high",
         "a county, city or town of a full list decides",
     ),
-    Rule(
+    ConfidenceRule(
         "listed_cities",
         lambda g: g.tier == "D",
         "medium",
         "a listed city decides; the state's list is not at hand in full",
     ),
-    Rule(
+    ConfidenceRule(
         "towns_of_a_table",
         lambda g: g.tier == "none",
         "low",
@@ -363,74 +367,90 @@ STARTS = (
 )
 """Where confidence starts: the first that applies."""
 LIMITS = (
-    Rule("several_rates", lambda g: g.several, "medium", "more than one rate is possible"),
-    Rule(
+    ConfidenceRule(
+        "several_rates", lambda g: g.several, "medium", "more than one rate is possible"
+    ),
+    ConfidenceRule(
         "small_share",
         lambda g: g.several and 0 < g.share < _HALF and g.decided in {"zip", "postal"},
         "low",
         "other rates apply in more than half of the ZIP's land",
     ),
-    Rule(
+    ConfidenceRule(
         "nearest_place",
         lambda g: g.several and g.decided == "nearest",
         "low",
         "the limits of the places near a point are not known",
     ),
-    Rule(
+    ConfidenceRule(
         "further_name",
         lambda g: g.several and g.further,
         "low",
         "the name is a further one of ZIPs with several rates",
     ),
-    Rule(
+    ConfidenceRule(
         "no_crosswalk",
         lambda g: g.no_crosswalk and g.tier != "A",
         "medium",
         "the ZIP has no land: its post office's place decides",
     ),
-    Rule(
+    ConfidenceRule(
         "zip_outside_its_city",
         lambda g: g.outside and g.tier != "A",
         "medium",
         "the ZIP is named after a town that it does not touch",
     ),
-    Rule("zip_of_another_state", lambda g: g.across, "medium", "a part of another state's ZIP"),
-    Rule(
+    ConfidenceRule(
+        "zip_of_another_state", lambda g: g.across, "medium", "a part of another state's ZIP"
+    ),
+    ConfidenceRule(
         "place_mismatch",
         lambda g: bool(g.mismatch) and g.tier != "A",
         "medium",
         "the city is not the ZIP's",
     ),
-    Rule(
+    ConfidenceRule(
         "place_mismatch_rate",
         lambda g: g.mismatch == "differs",
         "low",
         "the city is not the ZIP's and has another rate",
     ),
-    Rule(
+    ConfidenceRule(
         "zip_not_used",
         lambda g: g.zip_not_used and g.tier != "A",
         "medium",
         "the ZIP given leads nowhere, and the city decides in its place",
     ),
-    Rule(
+    ConfidenceRule(
         "near_boundary",
         lambda g: g.near_boundary,
         "medium",
         "within about a kilometer of a boundary that matters",
     ),
-    Rule("off_map", lambda g: g.off_map, "low", "in no county of the map, but near one"),
-    Rule("third_hand", lambda g: g.third_hand, "medium", "a deciding row is third hand"),
-    Rule("stale", lambda g: g.stale, "medium", "no newer figure is published for the place"),
-    Rule("conflict_medium", lambda g: g.conflict_cap == "medium", "medium", "sources disagree"),
-    Rule("conflict_low", lambda g: g.conflict_cap == "low", "low", "sources disagree"),
-    Rule("unknown_code", lambda g: g.unknown_code, "medium", "a boundary code without a rate"),
-    Rule("ambiguous_name", lambda g: g.ambiguous, "down", "the name has several rates"),
-    Rule("after_edition", lambda g: g.after_edition, "down", "later than the edition covers"),
-    Rule("long_after", lambda g: g.long_after, "low", "more than a quarter after the edition"),
-    Rule("districts_unplaced", lambda g: g.districts_unplaced, "low", "districts not placed"),
-    Rule("partial", lambda g: g.partial, "low", "a part of the rate is not known"),
-    Rule("before_history", lambda g: g.before_history, "low", "before the oldest row"),
+    ConfidenceRule("off_map", lambda g: g.off_map, "low", "in no county of the map, but near one"),
+    ConfidenceRule("third_hand", lambda g: g.third_hand, "medium", "a deciding row is third hand"),
+    ConfidenceRule(
+        "stale", lambda g: g.stale, "medium", "no newer figure is published for the place"
+    ),
+    ConfidenceRule(
+        "conflict_medium", lambda g: g.conflict_cap == "medium", "medium", "sources disagree"
+    ),
+    ConfidenceRule("conflict_low", lambda g: g.conflict_cap == "low", "low", "sources disagree"),
+    ConfidenceRule(
+        "unknown_code", lambda g: g.unknown_code, "medium", "a boundary code without a rate"
+    ),
+    ConfidenceRule("ambiguous_name", lambda g: g.ambiguous, "down", "the name has several rates"),
+    ConfidenceRule(
+        "after_edition", lambda g: g.after_edition, "down", "later than the edition covers"
+    ),
+    ConfidenceRule(
+        "long_after", lambda g: g.long_after, "low", "more than a quarter after the edition"
+    ),
+    ConfidenceRule(
+        "districts_unplaced", lambda g: g.districts_unplaced, "low", "districts not placed"
+    ),
+    ConfidenceRule("partial", lambda g: g.partial, "low", "a part of the rate is not known"),
+    ConfidenceRule("before_history", lambda g: g.before_history, "low", "before the oldest row"),
 )
 """What limits confidence: every one that applies, in order."""
 
@@ -446,7 +466,7 @@ def confidence(grounds: Grounds) -> str:
     return LEVELS[level]
 
 
-def place_mismatch(given: str, resolved: str) -> Advisory:
+def place_mismatch(given: str, resolved: str) -> AdvisoryFields:
     """The caller's city is not the place that decided (SPEC 2.4)."""
     return {
         "code": "place_input_mismatch",
@@ -456,7 +476,7 @@ def place_mismatch(given: str, resolved: str) -> Advisory:
     }
 
 
-def several_rates(what: str, rated: Sequence[Rated]) -> Advisory:
+def several_rates(what: str, rated: Sequence[Rated]) -> AdvisoryFields:
     """A ZIP, name or point leads to areas with different rates; the lowest and the highest.
 
     Where only what is known of them is the same, there is no range: no one knows its end.
@@ -464,7 +484,7 @@ def several_rates(what: str, rated: Sequence[Rated]) -> Advisory:
     combined = {option.combined for option in rated}
     low, high = rate_text(min(combined)), rate_text(max(combined))
     place = f"{what[0].upper()}{what[1:]}"
-    advisory: Advisory = {"code": "zip_spans_jurisdictions", "candidates": len(combined)}
+    advisory: AdvisoryFields = {"code": "zip_spans_jurisdictions", "candidates": len(combined)}
     if low == high:
         advisory["candidates"] = len({option.lacks for option in rated})
         message = f"{place} lies in several jurisdictions; of one, a part of the rate is not known."
@@ -479,7 +499,7 @@ def several_rates(what: str, rated: Sequence[Rated]) -> Advisory:
     }
 
 
-def zip_of_another_state(zip5: str, name: str, homes: Sequence[str]) -> Advisory:
+def zip_of_another_state(zip5: str, name: str, homes: Sequence[str]) -> AdvisoryFields:
     """The post office counts the ZIP to another state; part of it lies in the requested one."""
     return {
         "code": "zip_of_another_state",
@@ -490,7 +510,7 @@ def zip_of_another_state(zip5: str, name: str, homes: Sequence[str]) -> Advisory
     }
 
 
-def zip_crosses_state_line(zip5: str, name: str, others: Sequence[str]) -> Advisory:
+def zip_crosses_state_line(zip5: str, name: str, others: Sequence[str]) -> AdvisoryFields:
     """Some of the ZIP lies in another state, whose rates are not in the result."""
     return {
         "code": "zip_crosses_state_line",
@@ -505,7 +525,7 @@ _PLACE_REPLACED = frozenset({"place_input_mismatch", "address_not_matched", "zip
 """Warnings that name what decided instead of what was given."""
 
 
-def with_range(advisory: Advisory, rated: Sequence[Rated]) -> Advisory:
+def with_range(advisory: AdvisoryFields, rated: Sequence[Rated]) -> AdvisoryFields:
     """A warning about the place, with the lowest and highest of the possible rates.
 
     Equal ends say that the place cannot change the rate: not so where a part of one is not known.
@@ -521,7 +541,7 @@ def with_range(advisory: Advisory, rated: Sequence[Rated]) -> Advisory:
     }
 
 
-def near_state_line(what: str, states: Sequence[str]) -> Advisory:
+def near_state_line(what: str, states: Sequence[str]) -> AdvisoryFields:
     """The point is so near another state that the simplified boundaries do not decide."""
     return {
         "code": "near_state_line",
@@ -531,7 +551,7 @@ def near_state_line(what: str, states: Sequence[str]) -> Advisory:
     }
 
 
-def near_map_edge(what: str) -> Advisory:
+def near_map_edge(what: str) -> AdvisoryFields:
     """The point is near the end of the map: the sea, or another country."""
     return {
         "code": "near_map_edge",
@@ -540,7 +560,7 @@ def near_map_edge(what: str) -> Advisory:
     }
 
 
-def off_map(what: str, county: str) -> Advisory:
+def off_map(what: str, county: str) -> AdvisoryFields:
     """The point lies in no county; the rate is that of the nearest one."""
     return {
         "code": "point_off_map",
@@ -550,7 +570,7 @@ def off_map(what: str, county: str) -> Advisory:
     }
 
 
-def local_rates_not_covered(state: StateRow) -> Advisory:
+def local_rates_not_covered(state: StateRow) -> AdvisoryFields:
     """The rate is the state part alone; local tax is due on top of it."""
     return {
         "code": "local_rates_not_covered",
@@ -560,11 +580,11 @@ def local_rates_not_covered(state: StateRow) -> Advisory:
     }
 
 
-def districts_not_covered(state: StateRow, until: date) -> Advisory:
+def districts_not_covered(state: StateRow, until: date) -> AdvisoryFields:
     """Districts had rates on that day and the book cannot say where they applied."""
     still = until == date.max
     span = "have" if still else "had"
-    advisory: Advisory = {
+    advisory: AdvisoryFields = {
         "code": "districts_not_covered",
         "message": f"{'S' if still else f'Until {until} s'}pecial districts of {state.name} {span}"
         " rates that the book cannot place on the map: the rate may be too low.",
@@ -573,7 +593,7 @@ def districts_not_covered(state: StateRow, until: date) -> Advisory:
     return advisory if still else {**advisory, "until": until.isoformat()}
 
 
-def districts_possible(state: StateRow, area: str) -> Advisory:
+def districts_possible(state: StateRow, area: str) -> AdvisoryFields:
     """A district that the book cannot place may apply in an area."""
     return {
         "code": "districts_not_covered",
@@ -583,7 +603,7 @@ def districts_possible(state: StateRow, area: str) -> Advisory:
     }
 
 
-def listed_cities_only(state: StateRow) -> Advisory:
+def listed_cities_only(state: StateRow) -> AdvisoryFields:
     """The book has the whole rates of listed cities only, and the place is not one of them."""
     return {
         "code": "districts_not_covered",
@@ -593,7 +613,7 @@ def listed_cities_only(state: StateRow) -> Advisory:
     }
 
 
-def address_districts_not_covered(state: StateRow) -> Advisory:
+def address_districts_not_covered(state: StateRow) -> AdvisoryFields:
     """The rate is the place's; districts drawn by address may add to it at single addresses."""
     return {
         "code": "address_districts_not_covered",
@@ -604,9 +624,9 @@ def address_districts_not_covered(state: StateRow) -> Advisory:
 
 
 @lru_cache(maxsize=128)
-def of_delivery(state: StateRow, rule: DeliveryRule | None) -> tuple[Advisory, ...]:
+def of_delivery(state: StateRow, rule: DeliveryRule | None) -> tuple[AdvisoryFields, ...]:
     """What is in doubt about the tax on delivery: the seller decides, or sources leave it open."""
-    found: list[Advisory] = []
+    found: list[AdvisoryFields] = []
     if rule is not None and rule.treatment == "exempt_if_optional":
         found.append(
             {
@@ -629,7 +649,7 @@ def of_delivery(state: StateRow, rule: DeliveryRule | None) -> tuple[Advisory, .
     return tuple(found)
 
 
-def stale_rate(confirmed: date) -> Advisory:
+def stale_rate(confirmed: date) -> AdvisoryFields:
     """No figure newer than a day is published for the place."""
     return {
         "code": "stale_rate",
@@ -639,7 +659,7 @@ def stale_rate(confirmed: date) -> Advisory:
     }
 
 
-def seasonal_rates(state: StateRow) -> Advisory:
+def seasonal_rates(state: StateRow) -> AdvisoryFields:
     """Towns of the state change their rate with the season, and the table has one."""
     return {
         "code": "seasonal_rates",
@@ -649,7 +669,7 @@ def seasonal_rates(state: StateRow) -> Advisory:
     }
 
 
-def codes_without_rate(codes: Sequence[str], file: str) -> Advisory:
+def codes_without_rate(codes: Sequence[str], file: str) -> AdvisoryFields:
     """Boundary records name codes that the state's rate file has no row for."""
     listed = ", ".join(codes)
     return {
@@ -660,7 +680,7 @@ def codes_without_rate(codes: Sequence[str], file: str) -> Advisory:
     }
 
 
-def before_history(day: date, oldest: date) -> Advisory:
+def before_history(day: date, oldest: date) -> AdvisoryFields:
     """The day lies before the oldest row, which was used."""
     return {
         "code": "as_of_before_history",
@@ -672,7 +692,7 @@ def before_history(day: date, oldest: date) -> Advisory:
 
 
 @lru_cache(maxsize=1024)
-def after_edition(day: date, end: date) -> Advisory:
+def after_edition(day: date, end: date) -> AdvisoryFields:
     """The day lies after what the edition covers; the newest row was used."""
     return {
         "code": "as_of_after_edition",
@@ -683,7 +703,7 @@ def after_edition(day: date, end: date) -> Advisory:
     }
 
 
-def address_not_matched(used: str) -> Advisory:
+def address_not_matched(used: str) -> AdvisoryFields:
     """The street was not looked at; the ZIP or the place of the address decided."""
     return {
         "code": "address_not_matched",
@@ -692,7 +712,7 @@ def address_not_matched(used: str) -> Advisory:
     }
 
 
-def zip_not_used(zip5: str, city: str, why: str) -> Advisory:
+def zip_not_used(zip5: str, city: str, why: str) -> AdvisoryFields:
     """The ZIP of an address leads nowhere, and its city decided."""
     return {
         "code": "zip_not_used",
@@ -702,10 +722,10 @@ def zip_not_used(zip5: str, city: str, why: str) -> Advisory:
     }
 
 
-def source_conflict(component: Component) -> Advisory:
+def source_conflict(component: RateShare) -> AdvisoryFields:
     """Sources disagree about a row that decides."""
     row, name = component.row, component.jurisdiction.name
-    advisory: Advisory = {
+    advisory: AdvisoryFields = {
         "code": "source_conflict",
         "message": f"Sources disagree about {name}. {row.note}",
         "jurisdiction": name,

@@ -1,6 +1,7 @@
 """Resolving one lookup: locate it, rate the areas it may lie in, grade the confidence.
 
-`Answer` holds the rate of a place on a day with what it rests on, and writes it as JSON (SPEC 2).
+`ResolvedRate` holds the rate of a place on a day with what it rests on, and writes it as JSON
+(SPEC 2).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from svc_tools.service.ratebook import rating
 from svc_tools.service.ratebook.by_zip import locate_zip
 from svc_tools.service.ratebook.names import OUTSIDE
-from svc_tools.service.ratebook.query import NotResolved, Option
+from svc_tools.service.ratebook.query import AreaOption, NotResolved
 from svc_tools.service.ratebook.rating import (
     Absent,
     Grounds,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.address_line import Parts
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.query import Location, Query
-    from svc_tools.service.ratebook.rating import Advisory, Component
+    from svc_tools.service.ratebook.rating import AdvisoryFields, RateShare
     from svc_tools.service.ratebook.schema import DeliveryRule, StateRow
 
 
@@ -36,25 +37,25 @@ class _Verdict(NamedTuple):
     """What is the same for all places of one kind on a day.
 
     Attributes:
-        rated: as `Answer.rated`.
+        rated: as `ResolvedRate.rated`.
         several: whether more than one rate is possible.
-        confidence: as `Answer.confidence`.
+        confidence: as `ResolvedRate.confidence`.
         notes: the warnings after those about the place itself.
     """
 
     rated: tuple[tuple[Rated, str], ...]
     several: bool
     confidence: str
-    notes: tuple[Advisory, ...]
+    notes: tuple[AdvisoryFields, ...]
 
 
 _OFFICIAL = "official page read"
 _BY_ADDRESS = frozenset({"CO", "IL", "MO"})
 """States whose districts drawn by address (business, improvement, metropolitan) are in no list."""
-_STATE_ALONE = (Option(None, "the state part is all the book has"),)
+_STATE_ALONE = (AreaOption(None, "the state part is all the book has"),)
 
 
-def resolve(book: Book, query: Query, *, today: date) -> Answer:
+def resolve(book: Book, query: Query, *, today: date) -> ResolvedRate:
     """Resolve one lookup against a book.
 
     A query without `as_of` is for `today`.
@@ -81,7 +82,7 @@ def is_dated(book: Book, state: str) -> bool:
     return any((one.state, one.kind) == (state, "boundary") for one in book.own_editions)
 
 
-def rate(book: Book, query: Query, location: Location, day: date) -> Answer:
+def rate(book: Book, query: Query, location: Location, day: date) -> ResolvedRate:
     """The rate of a query that leads to a location, on a day.
 
     Raises:
@@ -98,7 +99,7 @@ def rate(book: Book, query: Query, location: Location, day: date) -> Answer:
         notes = tuple(rating.with_range(note, possible) for note in notes)
         if verdict.several:
             notes = (*notes, rating.several_rates(location.what, possible))
-    return Answer(
+    return ResolvedRate(
         book,
         state,
         location,
@@ -110,7 +111,7 @@ def rate(book: Book, query: Query, location: Location, day: date) -> Answer:
     )
 
 
-def changes_of(book: Book, state: str, location: Location) -> tuple[int, ...]:
+def days_of_change(book: Book, state: str, location: Location) -> tuple[int, ...]:
     """The days on which the result of a location may change, in order; see `spans`."""
     areas = [option.area for option in location.options] or [None]
     key = (
@@ -181,7 +182,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             partial=bool(lacks),
         )
     )
-    notes: list[Advisory] = []
+    notes: list[AdvisoryFields] = []
     if (state.local == "unknown" and not location.by_record) or lacks == "local":
         notes.append(rating.local_rates_not_covered(state))
     elif lacks and state.tier == "D":
@@ -266,9 +267,9 @@ def _locate(book: Book, query: Query, day: date) -> Location:
         from svc_tools.service.ratebook.by_point import locate_point  # noqa: PLC0415 - as above
 
         return locate_point(book, query.state, query.lat, query.lng)
-    from svc_tools.service.ratebook.by_address import parts_of  # noqa: PLC0415 - as above
+    from svc_tools.service.ratebook.by_address import address_parts  # noqa: PLC0415 - as above
 
-    parts = parts_of(book, query)
+    parts = address_parts(book, query)
     if book.own_editions and parts and (parts.zip or (parts.street and parts.city)):
         from svc_tools.service.ratebook.by_boundary import (  # noqa: PLC0415 - as above, and SQLite
             boundary_edition,
@@ -356,7 +357,7 @@ def _absent(absent: Absent, state: StateRow, day: date) -> NotResolved:
     )
 
 
-class Answer(NamedTuple):
+class ResolvedRate(NamedTuple):
     """One resolved lookup. Immutable; `simple` and `full` write it as JSON objects.
 
     Attributes:
@@ -376,7 +377,7 @@ class Answer(NamedTuple):
     rated: tuple[tuple[Rated, str], ...]
     day: date
     confidence: str
-    advisories: tuple[Advisory, ...]
+    advisories: tuple[AdvisoryFields, ...]
     period: str | None
 
     @property
@@ -506,7 +507,7 @@ def _candidate(
     }
 
 
-def _component(component: Component, written: Callable[[int], object]) -> dict[str, object]:
+def _component(component: RateShare, written: Callable[[int], object]) -> dict[str, object]:
     jurisdiction, row, source = component
     found: dict[str, object] = {
         "level": jurisdiction.level,

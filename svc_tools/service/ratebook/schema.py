@@ -351,7 +351,7 @@ def _columns(row_class: type) -> dict[str, str]:
     return {field.name: str(field.type) for field in fields(row_class)}  # type: ignore[arg-type]  # a dataclass
 
 
-def read_rows(
+def read_table(
     text: str, row_class: type[_Row], name: str, *, other_release: bool = False, before: bytes = b""
 ) -> list[_Row]:
     """The rows of one CSV file of a book.
@@ -407,7 +407,7 @@ class StateRows(Generic[_Row]):
         """The rows of a state; none where the file has none.
 
         Raises:
-            ValueError: as `read_rows`; or the rows of the state are not together.
+            ValueError: as `read_table`; or the rows of the state are not together.
         """
         data, key = self._data, f"\n{state}".encode()
         start = data.find(key) + 1
@@ -418,7 +418,7 @@ class StateRows(Generic[_Row]):
             raise ValueError(f"{self._name}: the rows of {state} are not together")
         first = data.find(b"\n") + 1
         text = (data[:first] + rows).decode("utf-8")
-        return read_rows(text, self._class, self._name, before=data[first:start])
+        return read_table(text, self._class, self._name, before=data[first:start])
 
     def states(self) -> list[str]:
         """The states that the file has rows of, in its order."""
@@ -434,7 +434,7 @@ def _as_now(
         yield [values.get(column, "") for column in columns]
 
 
-def write_rows(rows: Iterable[object], row_class: type) -> str:
+def table_text(rows: Iterable[object], row_class: type) -> str:
     """The CSV text of rows of one class: same rows, same bytes."""
     columns = list(_columns(row_class))
     out = io.StringIO()

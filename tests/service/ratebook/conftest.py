@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from compile_book.facts import TIERS
 
-from svc_tools.service.ratebook import Answer, NotResolved, Query, load_book, resolve
+from svc_tools.service.ratebook import NotResolved, Query, ResolvedRate, load_book, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,10 +52,10 @@ def book():
 
 
 @pytest.fixture(scope="session")
-def ask(book) -> Callable[..., Answer]:
+def ask(book) -> Callable[..., ResolvedRate]:
     """One lookup in the shipped book, on the day the tests are written for."""
 
-    def ask(state: str, today: date = TODAY, **fields: Any) -> Answer:
+    def ask(state: str, today: date = TODAY, **fields: Any) -> ResolvedRate:
         return resolve(book, Query(state=state, **fields), today=today)
 
     return ask

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from support.examples import examples
 
+from svc_tools.cli.known_rates import read_rates
 from svc_tools.service.ratebook import Query, resolve
-from svc_tools.service.ratebook.accuracy import compare, read_rates, summary, tally
+from svc_tools.service.ratebook.accuracy import compare, summary, tally
 
 TODAY = date(2026, 8, 1)
 DAY = date(2026, 5, 1)
@@ -101,7 +103,7 @@ def test_a_file_keeps_to_one_kind(read, units):
     assert units("6.625", head="Expected rate %") == 6_625
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(7, of=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(500, 20_000), min_size=1))
 def test_every_possible_rate_is_read_exactly_in_both_ways(read, values):
     for form in ("{:f}", "{:f}%"):
@@ -111,7 +113,7 @@ def test_every_possible_rate_is_read_exactly_in_both_ways(read, values):
     assert [row[4] for row in read("state,zip,rate", *lines)[0]] == values
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, of=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8"), max_size=60))
 def test_any_text_is_read_or_refused(read, text):
     try:

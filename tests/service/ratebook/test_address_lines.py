@@ -7,13 +7,14 @@ from datetime import date
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import cases, codes
+from support.examples import examples
 
 from svc_tools.service.ratebook import Query, load_book
 from svc_tools.service.ratebook.address_line import parse_line
-from svc_tools.service.ratebook.by_address import parts_of
+from svc_tools.service.ratebook.by_address import address_parts
 from svc_tools.service.ratebook.gazetteer import is_place
 from svc_tools.service.ratebook.names import STATE_CODES, name_key
 
@@ -113,7 +114,7 @@ def test_what_is_invisible_changes_nothing(unseen):
 PIECES = ["# ", "#", "box ", "ste. ", "- ", ", ", "attn ", "u s a ", "NC ", "28202 ", "St ", "(a) "]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(15, of=60)
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=3), st.sampled_from(["", "(", "5"]))
 def test_no_line_takes_long(pieces, end):
     line = ("".join(pieces) * 200)[: 200 - len(end)] + end
@@ -157,11 +158,11 @@ def test_a_city_before_a_code_that_is_a_place_too_leaves_it_a_state(refused, lin
     ],
 )
 def test_the_four_digits_survive_in_every_mode(book, query):
-    parts = parts_of(book, Query(state="NC", **query))
+    parts = address_parts(book, Query(state="NC", **query))
     assert (parts.zip, parts.plus4) == ("28202", "1234")
 
 
-@settings(max_examples=60)
+@examples(15, of=60)
 @given(
     number=st.integers(1, 99_999),
     street=st.sampled_from(["Elm St", "N Tryon St", "Hwy 70", "Martin Luther King Jr Blvd"]),
@@ -293,7 +294,7 @@ def test_a_zip_that_no_table_knows_leaves_it_to_the_city(ask, refused):
 )
 def test_a_zip_that_stands_first_decides(ask, book, state, line, expected):
     zip5, city, street = expected.replace("none", "").split("; ")
-    read = parts_of(book, Query(state=state, address=line))
+    read = address_parts(book, Query(state=state, address=line))
     assert (read.zip, read.city, read.street) == (zip5, city, street)
     answer = ask(state, address=line)
     assert answer.location.zip == zip5
@@ -302,7 +303,7 @@ def test_a_zip_that_stands_first_decides(ask, book, state, line, expected):
     assert "place_input_mismatch" not in codes(answer)
 
 
-@settings(max_examples=100)
+@examples(25, of=100)
 @given(
     number=st.integers(10_000, 99_999),
     street=st.sampled_from(["Main St", "Houston St", "Old Mill Rd", "Dallas Pkwy", "Hwy 6 S"]),
@@ -312,12 +313,12 @@ def test_any_house_number_of_five_digits_stays_one(book, number, street, data):
     places = [place for place in book.zips.state("TX").values() if place.kind == "STANDARD"]
     place = data.draw(st.sampled_from(places))
     for line in (f"{number} {street}, {place.city}, TX", f"{number} {street}, {place.city}"):
-        assert parts_of(book, Query(state="TX", address=line)).zip == ""
+        assert address_parts(book, Query(state="TX", address=line)).zip == ""
     line = f"{number} {street}, {place.city}, TX {place.zip}"
-    assert parts_of(book, Query(state="TX", address=line)).zip == place.zip
+    assert address_parts(book, Query(state="TX", address=line)).zip == place.zip
 
 
-@settings(max_examples=100)
+@examples(25, of=100)
 @given(
     state=st.sampled_from(["CA", "IL", "NC", "NY", "OH", "TX", "WA"]),
     way=st.sampled_from(
@@ -330,7 +331,7 @@ def test_any_house_number_of_five_digits_stays_one(book, number, street, data):
 def test_any_zip_that_stands_first_is_read(book, state, way, street, data):
     place = data.draw(st.sampled_from(list(book.zips.state(state).values())))
     line = way.format(zip=place.zip, city=place.city, state=state, street=street)
-    parts = parts_of(book, Query(state=state, address=line))
+    parts = address_parts(book, Query(state=state, address=line))
     assert (parts.zip, parts.city) == (place.zip, place.city)
     assert parts.street == street
 

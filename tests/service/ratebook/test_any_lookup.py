@@ -9,8 +9,9 @@ from decimal import Decimal
 from functools import lru_cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.gazetteer import PlaceNames, place_names
@@ -74,7 +75,7 @@ def check_rates(row):
     assert sum(map(Decimal, parts)) == Decimal(row["combined_rate"])
 
 
-@settings(max_examples=250)
+@examples(40, of=250)
 @given(queries())
 def test_a_refusal_says_why_and_an_answer_adds_up(query):
     try:

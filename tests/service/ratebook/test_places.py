@@ -6,9 +6,10 @@ from collections import defaultdict
 from datetime import date
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.cases import cases, codes
+from support.examples import examples
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.gazetteer import place_names
@@ -367,7 +368,7 @@ def test_a_short_form_beside_a_zip_is_no_mismatch(ask, state, zip5, city):
         assert "place_input_mismatch" not in codes(answer), written
 
 
-@settings(max_examples=80)
+@examples(20, of=80)
 @given(
     state=st.sampled_from(["CA", "FL", "GA", "MN", "NC", "NY", "OH", "PA", "TX", "WA", "WI"]),
     forms=st.sampled_from([STANDARD, OTHER]),

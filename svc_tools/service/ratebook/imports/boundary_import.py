@@ -19,7 +19,7 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from svc_tools.progress import stage
+from svc_tools.base.progress import stage
 from svc_tools.service.ratebook.imports.database import (
     day_number,
     editions,
@@ -34,7 +34,7 @@ from svc_tools.service.ratebook.imports.reading import (
 from svc_tools.service.ratebook.imports.sst_rows import (
     LOCATION_CODES,
     Composition,
-    codes_without_rate,
+    districts_without_rate,
 )
 from svc_tools.service.ratebook.imports.streets import (
     PO_BOX,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from svc_tools.progress import Progress
+    from svc_tools.base.progress import Progress
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.database import Edition
 
@@ -347,7 +347,7 @@ class _Writer:
             number = int(cursor.lastrowid or 0)
             self._result.compositions += 1
             self._result.without_rate.update(
-                codes_without_rate(self._book, self._state, composition)
+                districts_without_rate(self._book, self._state, composition)
             )
         else:
             number = self._connection.execute(
@@ -361,9 +361,9 @@ class _Writer:
 
 _WIDTHS = {"boundary_zips": 7, "boundary_plus4": 7, "boundary_addresses": 17}
 """Tables and how many columns they have."""
-COLUMNS = 29
+_COLUMNS = 29
 """Columns before the triplets."""
-_WIDEST = COLUMNS + 20 * 3 + 1
+_WIDEST = _COLUMNS + 20 * 3 + 1
 """The most columns a line may have."""
 OPEN_END = 99_991_231
 """The last day of a record without an end."""
@@ -476,16 +476,16 @@ def _where(error: _FieldError) -> str:
 
 
 def _triplet_name(column: int) -> str:
-    if column <= COLUMNS:
+    if column <= _COLUMNS:
         return "address"
-    part = ("source", "code", "authority type")[(column - COLUMNS - 1) % 3]
-    return f"special district {(column - COLUMNS - 1) // 3 + 1}, {part}"
+    part = ("source", "code", "authority type")[(column - _COLUMNS - 1) % 3]
+    return f"special district {(column - _COLUMNS - 1) // 3 + 1}, {part}"
 
 
 def _read(fields: Sequence[str], fips: str) -> _BoundaryLine:
     fields = without_blank_end(fields, _WIDEST)
     count = len(fields)
-    if not COLUMNS <= count <= _WIDEST:
+    if not _COLUMNS <= count <= _WIDEST:
         _refuse(0, f"{count} columns", "29 columns and up to 20 groups of three behind them")
     kind = fields[0].strip().upper()
     if kind not in {"Z", "4", "A"}:
@@ -615,7 +615,7 @@ def _composition(parts: tuple[str, ...], triplets: tuple[str, ...], fips: str) -
         source, code, kind = (part.strip() for part in group[:3])
         if not (source or code or kind):
             continue
-        column = COLUMNS + 1 + start
+        column = _COLUMNS + 1 + start
         # a district whose code or type is missing has no rate: nothing there is exact
         if code and not _CODE.fullmatch(code):
             _refuse(column + 1, code, "the code of a special district, letters and digits")

@@ -22,14 +22,14 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from svc_tools.operating_system import database_uri, make_private
+from svc_tools.base.operating_system import database_uri, make_private
 from svc_tools.service.ratebook.imports.reading import quarter_begin
 from svc_tools.service.ratebook.own import OwnBookError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 1
 _BUSY_SECONDS = 5.0
 """How long a transaction waits for another process."""
 
@@ -55,7 +55,7 @@ _EDITION_DDL = (
     ) WITHOUT ROWID""",
 )
 
-Kind = Literal["rates", "boundary"]
+ImportKind = Literal["rates", "boundary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Edition:
     """
 
     state: str
-    kind: Kind
+    kind: ImportKind
     file: str
     edition: str
     covers_from: date
@@ -171,15 +171,15 @@ def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None
             if not version and not _tables(connection):
                 for statement in (*_EDITION_DDL, *_BOUNDARY_DDL):
                     connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-                version = SCHEMA_VERSION
+                connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+                version = _SCHEMA_VERSION
         connection.execute("PRAGMA journal_mode = WAL")
     if not version and not _tables(connection):
         raise FileNotFoundError(f"The own book at {path} was never filled")
-    if version != SCHEMA_VERSION:
+    if version != _SCHEMA_VERSION:
         what = f"has schema version {version}" if version else "is a database of another program"
         raise OwnBookError(
-            f"{path} {what}; this release reads its own books of version {SCHEMA_VERSION}."
+            f"{path} {what}; this release reads its own books of version {_SCHEMA_VERSION}."
             " Move the file away and import your rate files again"
         )
 
@@ -271,8 +271,8 @@ def remove_editions(path: Path, state: str, kind: str | None = None) -> list[Edi
         OwnBookError: the book cannot be read or written.
         ValueError: another kind was named, or boundaries would be left without their rates.
     """
-    if kind not in {None, *get_args(Kind)}:
-        raise ValueError(f"kind: given {kind!r}, expected {' or '.join(get_args(Kind))}")
+    if kind not in {None, *get_args(ImportKind)}:
+        raise ValueError(f"kind: given {kind!r}, expected {' or '.join(get_args(ImportKind))}")
     if not list_editions(path):
         return []
     with closing(open_own_book(path, write=True)) as connection, _transaction(connection):
@@ -287,7 +287,7 @@ def remove_editions(path: Path, state: str, kind: str | None = None) -> list[Edi
     return gone
 
 
-def _delete(connection: sqlite3.Connection, state: str, kind: Kind) -> None:
+def _delete(connection: sqlite3.Connection, state: str, kind: ImportKind) -> None:
     connection.execute("DELETE FROM editions WHERE state = ? AND kind = ?", (state, kind))
 
 

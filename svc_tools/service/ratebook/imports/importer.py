@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import date
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from svc_tools.progress import stage
+from svc_tools.base.progress import stage
 from svc_tools.service.ratebook import load_book
+from svc_tools.service.ratebook.changes import Changes, changes
 from svc_tools.service.ratebook.imports.boundary_import import import_boundary
 from svc_tools.service.ratebook.imports.database import (
     Edition,
-    Kind,
+    ImportKind,
     editions,
     failures_named,
     open_own_book,
     replacing,
 )
 from svc_tools.service.ratebook.imports.draft import Finding
+from svc_tools.service.ratebook.imports.forms import recognise
 from svc_tools.service.ratebook.imports.overlay import (
     CONTINUES,
     OwnBook,
@@ -30,39 +30,30 @@ from svc_tools.service.ratebook.imports.overlay import (
     own_tables,
 )
 from svc_tools.service.ratebook.imports.reading import (
-    BrokenLine,
+    FileForm,
     FileRefused,
-    Form,
     OwnTables,
     Recognised,
-    column_name,
-    csv_lines,
-    decoded,
     named_quarter,
     quarter_begin,
     quarter_end,
-    read_quarter,
     read_text,
-    row_on,
-    shown,
-    without_blank_end,
 )
-from svc_tools.service.ratebook.imports.sst import RATE_COLUMNS, read_sst_rates
+from svc_tools.service.ratebook.imports.sst import read_sst_rates
 from svc_tools.service.ratebook.imports.states import STATE_FILES
-from svc_tools.service.ratebook.names import STATE_CODES
 from svc_tools.service.ratebook.own import OwnBookError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import date
     from pathlib import Path
 
-    from svc_tools.progress import Progress
+    from svc_tools.base.progress import Progress
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.imports.reading import Reading
-    from svc_tools.service.ratebook.schema import RateRow
+    from svc_tools.service.ratebook.imports.reading import ReadRateFile
 
-_READERS: Mapping[Form, Callable[[str, Recognised, Book], Reading]] = {
+_READERS: Mapping[FileForm, Callable[[str, Recognised, Book], ReadRateFile]] = {
     "sst_rates": read_sst_rates,
     **{one.form: one.read for one in STATE_FILES},
 }
@@ -281,8 +272,8 @@ def _file_digest(path: Path) -> str:
 
 
 def _after(
-    mine: Edition, texts: Mapping[str, str], new: Edition, reading: Reading
-) -> tuple[Edition, Reading]:
+    mine: Edition, texts: Mapping[str, str], new: Edition, reading: ReadRateFile
+) -> tuple[Edition, ReadRateFile]:
     """A file of single quarters behind an own edition of earlier ones keeps the earlier ones."""
     if not (reading.continues and CONTINUES in texts and mine.covers_from < new.covers_from):
         return new, reading
@@ -299,7 +290,7 @@ def newer_shipped(edition: Edition) -> str | None:
     return shipped if shipped and shipped > edition.edition else None
 
 
-def _shipped_edition(shipped: Book, state: str, kind: Kind) -> str | None:
+def _shipped_edition(shipped: Book, state: str, kind: ImportKind) -> str | None:
     """The quarter of the newest official local rates that the shipped book has for a state.
 
     `None` where most of its rates there are not official: a file of any quarter is better.
@@ -359,271 +350,3 @@ def _import_boundary(
         replaced_own=mine is not None,
         findings=tuple(findings),
     )
-
-
-FORMS: dict[Form, str] = {
-    "sst_rates": "SST rate file: 9 columns without a header, such as"
-    " 27,00,053,0.0015,0.0015,0.0015,0.0015,20070101,29991231",
-    "sst_boundary": "SST boundary file: 29 columns and more, the first is Z, 4 or A",
-    **{one.form: one.looks for one in STATE_FILES},
-}
-"""Every form that is known, and what it looks like."""
-
-_HEAD_BYTES = 256 * 1024
-_HEAD_LINES = 25
-"""How far the form is looked for: a first line may be damaged, a title may come first."""
-
-_BOUNDARY_COLUMNS = 29
-_STATE_COLUMN = 22
-_EIGHT_DIGITS = re.compile(r"\d{8}", re.ASCII)
-_FIPS = re.compile(r"\d{1,2}", re.ASCII)
-_TX_PERIOD = re.compile(r"(?:19|20)\d{2}[1-4]", re.ASCII)
-_TX_RATE = re.compile(r"0?\.\d+", re.ASCII)
-_SST_NAME = re.compile(r"(?P<state>[A-Z]{2})(?P<kind>[RB])(?P<year>\d{4})Q[1-4]", re.ASCII)
-_BINARY = {
-    b"\x1f\x8b": "compressed (gzip): unpack it",
-    b"BZh": "compressed (bzip2): unpack it",
-    b"\xfd7zXZ\x00": "compressed (xz): unpack it",
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it",
-    b"Rar!": "a RAR archive: unpack it",
-    b"\xff\xfe": "text in UTF-16: save it as UTF-8, or download it again",
-    b"\xfe\xff": "text in UTF-16: save it as UTF-8, or download it again",
-    b"PK\x03\x04": "a ZIP archive or a spreadsheet: unpack it, or save its sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet: save its sheet as CSV",
-    b"%PDF": "a PDF: the figures are needed as CSV or text",
-    b"SQLite format 3": "a database",
-}
-
-
-def recognise(path: Path, fips: Mapping[str, str], *, edition: str | None = None) -> Recognised:
-    """Tell what a file is, of which state and of which quarter.
-
-    Args:
-        path: the file.
-        fips: two-digit FIPS code -> two-letter code of the states.
-        edition: the quarter, where neither the content nor the name says it.
-
-    Raises:
-        FileRefused: it cannot be read, it has no known form, its state is unknown, or
-            its quarter is not known, or contradicts the one given.
-    """
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-            whole = not file.read(1)
-    except OSError as error:
-        raise FileRefused(f"{path}: cannot be read: {error.strerror or error}") from error
-    for magic, what in _BINARY.items():
-        if head.startswith(magic):
-            raise FileRefused(f"{path.name} is {what}")
-    if not whole:
-        head = head[: head.rfind(b"\n") + 1] or head  # the last line of the head is cut
-    form, state, quarter = recognise_text(decoded(head), path.name, fips)
-    for one in STATE_FILES:
-        if one.form == form and one.quarter is not None:
-            quarter = one.quarter(read_text(path)[0], path.name)
-    return Recognised(path, form, state, _quarter_of_file(path.name, quarter, edition))
-
-
-def recognise_text(text: str, name: str, fips: Mapping[str, str]) -> tuple[Form, str, str | None]:
-    """The form, the state and (where the text says it) the quarter of a file's first lines.
-
-    Raises:
-        FileRefused: as `recognise`.
-    """
-    tabbed = [line.split("\t") for line in text.split("\n")[:_HEAD_LINES] if "\t" in line]
-    for fields in tabbed[:1]:
-        if len(fields) > 4 and _TX_PERIOD.fullmatch(fields[1]) and _TX_RATE.fullmatch(fields[4]):  # noqa: PLR2004 - the fifth is the rate
-            return "tx_taxrates", "TX", read_quarter(fields[1])
-    rows = _head_rows(text, name)
-    for fields in rows:
-        columns = {column_name(field) for field in fields}
-        for one in STATE_FILES:
-            if one.columns and one.columns.keys() <= columns:
-                return one.form, one.state, None
-    for fields in rows:
-        form_state = _headerless(fields)
-        if form_state:
-            form, code = form_state
-            return form, _state_of_code(code, name, fips), None
-    raise FileRefused(_unknown_form(text, name))
-
-
-def _head_rows(text: str, name: str) -> list[list[str]]:
-    rows: list[list[str]] = []
-    try:
-        for _, fields in csv_lines(text, name):
-            rows.append(fields)
-            if len(rows) == _HEAD_LINES:
-                break
-    except BrokenLine:
-        pass  # what was read until there decides
-    return rows
-
-
-def _headerless(fields: Sequence[str]) -> tuple[Form, str] | None:
-    """The form of one line of an SST file and its state's FIPS code."""
-    short = without_blank_end(fields, RATE_COLUMNS)
-    if len(short) == RATE_COLUMNS:
-        dates = all(_EIGHT_DIGITS.fullmatch(field.strip()) for field in short[7:])
-        if dates and all(_FIPS.fullmatch(field.strip()) for field in short[:2]):
-            return "sst_rates", fields[0].strip().zfill(2)
-    elif len(fields) >= _BOUNDARY_COLUMNS and fields[0].strip().upper() in {"Z", "4", "A"}:
-        code = fields[_STATE_COLUMN].strip()
-        if _EIGHT_DIGITS.fullmatch(fields[1].strip()) and _FIPS.fullmatch(code):
-            return "sst_boundary", code.zfill(2)
-    return None
-
-
-def _state_of_code(code: str, name: str, fips: Mapping[str, str]) -> str:
-    state = fips.get(code)
-    if state is None:
-        raise FileRefused(
-            f"{name}: its rows are of the state {code}, which is no state's FIPS code"
-        )
-    named = _SST_NAME.search(name)
-    if named and named["state"] != state and named["state"] in STATE_CODES.values():
-        raise FileRefused(
-            f"{name}: its name says {named['state']}, its rows are of {state} (FIPS {code});"
-            " download it again, or rename it if the rows are right"
-        )
-    return state
-
-
-def _quarter_of_file(name: str, stated: str | None, given: str | None) -> str:
-    """The quarter of a file: by its content, else by its name, else as given."""
-    quarter = read_quarter(given) if given else None
-    if stated and quarter and stated != quarter:
-        raise FileRefused(f"{name} is of {stated} by its own first line, not of {quarter}")
-    named = named_quarter(name)
-    if not stated and named and quarter and named != quarter:
-        raise FileRefused(
-            f"{name} is of {named} by its name, not of {quarter}: leave --edition out, or rename"
-            " the file if its name is wrong"
-        )
-    found = stated or named or quarter
-    if found is None:
-        raise FileRefused(
-            f"{name}: neither its content nor its name has its quarter; give it, for"
-            " example: --edition 2026Q3"
-        )
-    return found
-
-
-def _unknown_form(text: str, name: str) -> str:
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    known = "\n".join(f"  {what}" for what in FORMS.values())
-    if not first:
-        return f"{name} is empty; expected one of\n{known}"
-    what = " (a web page)" if first.lower().startswith(("<!doctype", "<html")) else ""
-    return f"{name} has no known form{what}. It begins {shown(first)}; expected\n{known}"
-
-
-@dataclass(frozen=True, slots=True)
-class RateChange:
-    """One rate that differs.
-
-    Attributes:
-        jurisdiction: id of who levies it, such as `MN:county:053`.
-        name: its name.
-        before: units of 10^-5 in the book before; `None` where its rate was not known.
-        after: units in the book after, likewise.
-        since: the first day on which they differ.
-    """
-
-    jurisdiction: str
-    name: str
-    before: int | None
-    after: int | None
-    since: date
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """How the rates of a state in two books differ.
-
-    Attributes:
-        added: names of jurisdictions that only the later book has.
-        removed: names of jurisdictions that only the earlier one has.
-        rates: rates that differ, the latest first.
-        earliest_before: the first day the earlier book has a rate of the state for.
-        earliest_after: likewise for the later book.
-    """
-
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    rates: tuple[RateChange, ...]
-    earliest_before: date | None
-    earliest_after: date | None
-
-
-def changes(before: Book, after: Book, state: str) -> Changes:
-    """Compare the rates of a state in two books.
-
-    A rate that only one of two books knows on a day is no change of it: a longer history, or one
-    that ended. Nor is one that is split in another way while the sum of its areas stays.
-    """
-    old = {key: rows for key, rows in before.rates.items() if _is_of(before, key, state)}
-    new = {key: rows for key, rows in after.rates.items() if _is_of(after, key, state)}
-    found = [
-        RateChange(key, after.jurisdictions[key].name, was, now, day)
-        for key in old.keys() & new.keys()
-        for day, was, now in _differences(old[key], new[key])
-        if None in {was, now} or not _split_only(before, after, key, day)
-    ]
-    found.sort(key=lambda change: (-change.since.toordinal(), change.name, change.jurisdiction))
-    return Changes(
-        tuple(after.jurisdictions[key].name for key in new if key not in old),
-        tuple(before.jurisdictions[key].name for key in old if key not in new),
-        tuple(found),
-        _earliest(old),
-        _earliest(new),
-    )
-
-
-def _is_of(book: Book, key: str, state: str) -> bool:
-    return book.jurisdictions[key].state == state
-
-
-_Pair: TypeAlias = tuple[int | None, int | None]
-
-
-def _differences(
-    old: tuple[RateRow, ...], new: tuple[RateRow, ...]
-) -> list[tuple[date, int | None, int | None]]:
-    """The days from which two histories have different rates, and the rates."""
-    found: list[tuple[date, int | None, int | None]] = []
-    last: _Pair | None = None
-    for day in sorted({row.begin or date.min for row in (*old, *new)}):
-        rows = row_on(old, day), row_on(new, day)
-        was, now = (row.units if row and row.use != "unknown" else None for row in rows)
-        pair = (was, now) if all(rows) and was != now else None
-        if pair and pair != last:
-            found.append((day, *pair))
-        last = pair
-    return found
-
-
-def _split_only(before: Book, after: Book, key: str, day: date) -> bool:
-    """Whether every area that a rate is a part of has the same sum in both books."""
-    state = after.jurisdictions[key].state
-    areas = [a for a in after.areas.values() if a.state == state and key in a.components]
-    return bool(areas) and all(
-        area.id in before.areas
-        and _sum_on(before, before.areas[area.id].components, day)
-        == _sum_on(after, area.components, day)
-        for area in areas
-    )
-
-
-def _sum_on(book: Book, parts: Iterable[str], day: date) -> int:
-    return sum(_units_on(book.rates[part], day) or 0 for part in parts)
-
-
-def _units_on(rows: tuple[RateRow, ...], day: date) -> int | None:
-    row = row_on(rows, day)
-    return row.units if row else None
-
-
-def _earliest(rates: dict[str, tuple[RateRow, ...]]) -> date | None:
-    return min((row.begin for rows in rates.values() for row in rows if row.begin), default=None)

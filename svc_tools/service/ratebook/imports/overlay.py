@@ -135,7 +135,7 @@ def _digest(shipped: str, own: OwnBook) -> str:
 def _lay_state(book: Book, edition: Edition, own: OwnTables, *, continues: bool) -> None:
     """Put the tables of one state into a book that may still be changed."""
     state = edition.state
-    shipped = tables_of(book, state)
+    shipped = own_rows(book, state)
     if continues:
         own = continued(shipped, own, edition.covers_from, edition.covers_until)
     _check_references(book, state, own)
@@ -170,7 +170,7 @@ def _check_references(book: Book, state: str, own: OwnTables) -> None:
         raise ValueError(f"rows name others that are not there: {', '.join(sorted(lost)[:5])}")
 
 
-def tables_of(book: Book, state: str) -> OwnTables:
+def own_rows(book: Book, state: str) -> OwnTables:
     """The rows of one state of a book."""
     jurisdictions = list(book.jurisdictions.of(state).values())
     rates = [row for one in jurisdictions for row in book.rates.get(one.id, ())]

@@ -22,8 +22,8 @@ from svc_tools.service.ratebook.schema import (
     RateRow,
     Source,
     StateRow,
-    read_rows,
-    write_rows,
+    read_table,
+    table_text,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class BrokenLine(FileRefused):
         self.line = line
 
 
-Form = Literal["sst_rates", "sst_boundary", "cdtfa", "wa_dor", "wa_dor_table", "tx_taxrates"]
+FileForm = Literal["sst_rates", "sst_boundary", "cdtfa", "wa_dor", "wa_dor_table", "tx_taxrates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class Recognised:
 
     Attributes:
         path: where it is.
-        form: one of `Form`.
+        form: one of `FileForm`.
         state: the state it is of, two letters.
         edition: the quarter it is of, such as `2026Q2`.
     """
 
     path: Path
-    form: Form
+    form: FileForm
     state: str
     edition: str
 
@@ -141,7 +141,7 @@ def named_quarter(name: str) -> str | None:
     return None
 
 
-LARGEST = 64 * 1024 * 1024
+_LARGEST = 64 * 1024 * 1024
 """Bytes that a rate file may have: the largest published ones have a few millions."""
 _SHOWN = 80
 
@@ -166,9 +166,9 @@ def read_text(path: Path) -> tuple[str, bytes]:
         FileRefused: it cannot be read, or it is too large to be a rate file.
     """
     try:
-        if path.stat().st_size > LARGEST:
+        if path.stat().st_size > _LARGEST:
             raise FileRefused(
-                f"{path.name}: larger than {LARGEST // 2**20} MB; a rate file is not, so it may be"
+                f"{path.name}: larger than {_LARGEST // 2**20} MB; a rate file is not, so it may be"
                 " another kind of file"
             )
         data = path.read_bytes()
@@ -271,7 +271,7 @@ class OwnTables:
 
     def texts(self) -> dict[str, str]:
         """CSV text by name of the table."""
-        return {name: write_rows(getattr(self, name), row) for name, row in _TABLES.items()}
+        return {name: table_text(getattr(self, name), row) for name, row in _TABLES.items()}
 
     @staticmethod
     def read(texts: Mapping[str, str]) -> OwnTables:
@@ -285,14 +285,14 @@ class OwnTables:
             raise ValueError(f"without the tables {', '.join(sorted(missing))}")
         return OwnTables(
             *(
-                read_rows(texts[name], row, name, other_release=True)
+                read_table(texts[name], row, name, other_release=True)
                 for name, row in _TABLES.items()
             )
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadRateFile:
     """One rate file, read.
 
     Attributes:
@@ -335,9 +335,9 @@ def add_source(
     return key
 
 
-def checked(
+def checked_draft(
     draft: Draft, found: Recognised, *, covers_from: date, continues: bool, rows: int
-) -> Reading:
+) -> ReadRateFile:
     """The draft of one state as a reading, after a last look at the whole.
 
     Raises:
@@ -360,7 +360,7 @@ def checked(
             key=lambda row: (row.jurisdiction, str(row.begin or "")),
         ),
     )
-    return Reading(tables, covers_from, continues, draft.report, rows)
+    return ReadRateFile(tables, covers_from, continues, draft.report, rows)
 
 
 def row_on(rows: Iterable[RateRow], day: date) -> RateRow | None:

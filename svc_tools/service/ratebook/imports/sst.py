@@ -24,7 +24,7 @@ from svc_tools.service.ratebook.imports.reading import (
     BrokenLine,
     FileRefused,
     add_source,
-    checked,
+    checked_draft,
     csv_lines,
     holds,
     quarter_begin,
@@ -44,7 +44,7 @@ from svc_tools.service.ratebook.imports.sst_rows import (
     level_and_code,
     rate_file_rows,
 )
-from svc_tools.service.ratebook.imports.states import county_of
+from svc_tools.service.ratebook.imports.states import county_fips
 from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.draft import Draft, Finding, Report
-    from svc_tools.service.ratebook.imports.reading import Reading, Recognised
+    from svc_tools.service.ratebook.imports.reading import ReadRateFile, Recognised
     from svc_tools.service.ratebook.imports.sst_rows import RateFileRow
 
 _DAY = timedelta(days=1)
@@ -68,7 +68,7 @@ _MISSING = (
 )
 
 
-def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
+def read_sst_rates(text: str, found: Recognised, book: Book) -> ReadRateFile:
     """Read an SST rate file.
 
     Raises:
@@ -112,7 +112,7 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> Reading:
             _add_counties(state, draft)
             _add_places(state, book, draft)
             _say_what_is_missing(found, rows, draft)
-    return checked(
+    return checked_draft(
         draft,
         found,
         covers_from=min((row.begin for row in rows), default=quarter_begin(found.edition)),
@@ -347,7 +347,7 @@ _CODE_ONLY = 9  # the last in rank: nothing says what it is called
 
 def _read_location_rates(
     rows: Sequence[RateFileRow], found: Recognised, book: Book, report: Report
-) -> Reading:
+) -> ReadRateFile:
     """The location codes of the file from the first day of its quarter on.
 
     Raises:
@@ -394,13 +394,13 @@ def _read_location_rates(
             f"{found.path.name}: no row has a location code such as L1726, by which Washington's"
             " rates are stored"
         )
-    return checked(draft, found, covers_from=first, continues=True, rows=taken)
+    return checked_draft(draft, found, covers_from=first, continues=True, rows=taken)
 
 
 def _unnamed_location(code: str) -> Area:
     """The area of a code that the Department's table does not have."""
     name, key = f"Location code {code}", f"WA:city:{code}"
-    county = county_of(int(code))
+    county = county_fips(int(code))
     return Area(f"WA:{code}", "WA", "named", name, (county,), (key,), (), code, _CODE_ONLY)
 
 
@@ -452,7 +452,7 @@ def _location_parts(
     return {local: whole - rest, **{key: last[key].units for key in transit}}
 
 
-RATE_COLUMNS = 9
+SST_RATE_COLUMNS = 9
 
 _RateLine = tuple[int, list[str]]
 """Number of a line and its nine fields."""
@@ -491,7 +491,7 @@ def rate_lines(text: str, name: str, fips: str) -> list[_RateLine]:
     """
     found = []
     for number, raw in csv_lines(text, name):
-        fields = list(without_blank_end([field.strip() for field in raw], RATE_COLUMNS))
+        fields = list(without_blank_end([field.strip() for field in raw], SST_RATE_COLUMNS))
         if fields[-1] and _FAR_DAY.fullmatch(fields[-1]):
             fields[-1] = _OPEN_END  # whichever day of a far century means that there is no end
         fault = _line_fault(fields, fips)
@@ -505,8 +505,8 @@ def rate_lines(text: str, name: str, fips: str) -> list[_RateLine]:
 
 def _line_fault(fields: list[str], fips: str) -> tuple[str, str] | None:
     """What a line has and what was expected; `None` where it is a row of a rate file."""
-    if len(fields) != RATE_COLUMNS:
-        return f"{len(fields)} columns", f"{RATE_COLUMNS}"
+    if len(fields) != SST_RATE_COLUMNS:
+        return f"{len(fields)} columns", f"{SST_RATE_COLUMNS}"
     if fields[0].zfill(2) != fips:
         return f"column 1 (state) is {shown(fields[0])}", f"{fips}, as in the other lines"
     for column, (what, form, expected) in enumerate(_FIELD_FORMS, 2):

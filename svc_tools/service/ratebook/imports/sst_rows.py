@@ -596,6 +596,6 @@ def levied(book: Book, state: str, composition: Composition) -> Levied:
     return Levied(tuple(dict.fromkeys(ids)), None, tuple(unknown), silent)
 
 
-def codes_without_rate(book: Book, state: str, composition: Composition) -> tuple[str, ...]:
+def districts_without_rate(book: Book, state: str, composition: Composition) -> tuple[str, ...]:
     """The special districts of a record that the book has no rate of."""
     return levied(book, state, composition).unknown

@@ -33,7 +33,7 @@ from svc_tools.service.ratebook.imports.reading import (
     BrokenLine,
     FileRefused,
     add_source,
-    checked,
+    checked_draft,
     quarter_begin,
     quarter_end,
     quarter_of,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.imports.draft import Draft
-    from svc_tools.service.ratebook.imports.reading import Form, Reading, Recognised
+    from svc_tools.service.ratebook.imports.reading import FileForm, ReadRateFile, Recognised
 
 
 CA_COLUMNS = {"location": "Location", "rate": "Rate", "county": "County", "type": "Type"}
@@ -58,7 +58,7 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d{1,6})?)\s*%", re.ASCII)
 _CA_EXPECTED = "a place, its whole rate (0.0775 or 7.75%), its county and City or County"
 
 
-def read_california(text: str, found: Recognised, book: Book) -> Reading:
+def read_california(text: str, found: Recognised, book: Book) -> ReadRateFile:
     """Read the list; a whole county that is divided into areas has no rate and no row.
 
     Raises:
@@ -89,7 +89,7 @@ def read_california(text: str, found: Recognised, book: Book) -> Reading:
         except RowError as error:
             given = f"{shown(row['Location'])}: {error}"
             raise BrokenLine(name, number, given, _CA_EXPECTED) from error
-    return checked(draft, found, covers_from=begin, continues=True, rows=count)
+    return checked_draft(draft, found, covers_from=begin, continues=True, rows=count)
 
 
 def _fraction(text: str) -> str:
@@ -181,7 +181,7 @@ class _TexasLine(NamedTuple):
     districts: tuple[_TexasPart, ...]
 
 
-def read_texas(text: str, found: Recognised, book: Book) -> Reading:
+def read_texas(text: str, found: Recognised, book: Book) -> ReadRateFile:
     """Read the file: one area for each city and county, one for each county's remainder.
 
     A line whose rates add up to more than 8.25% is left out and listed.
@@ -233,7 +233,7 @@ def read_texas(text: str, found: Recognised, book: Book) -> Reading:
     _add_texas_counties(bare, draft)
     row = draft.states["TX"]
     draft.states["TX"] = replace(row, tier="C", local="city", missing=_TX_MISSING)
-    return checked(draft, found, covers_from=begin, continues=False, rows=taken)
+    return checked_draft(draft, found, covers_from=begin, continues=False, rows=taken)
 
 
 def _refuse_cut_end(text: str, lines: list[tuple[int, list[str]]], name: str) -> None:
@@ -363,7 +363,7 @@ _WA_EXPECTED = (
 )
 
 
-def read_washington(text: str, found: Recognised, book: Book) -> Reading:
+def read_washington(text: str, found: Recognised, book: Book) -> ReadRateFile:
     """Read Washington's location codes.
 
     In a table of several quarters a damaged row is left out and listed, its quarter stays empty.
@@ -397,7 +397,7 @@ def read_washington(text: str, found: Recognised, book: Book) -> Reading:
         add_locations(quarters, source, name, draft)
     except RowError as error:
         raise FileRefused(f"{name}: {error}") from error
-    return checked(draft, found, covers_from=first, continues=True, rows=len(quarters))
+    return checked_draft(draft, found, covers_from=first, continues=True, rows=len(quarters))
 
 
 def _one_quarter(lines: list[tuple[int, dict[str, str]]], name: str, draft: Draft) -> list[Quarter]:
@@ -425,7 +425,7 @@ def _one_quarter(lines: list[tuple[int, dict[str, str]]], name: str, draft: Draf
 
 def _has_county(quarter: Quarter, name: str, draft: Draft) -> bool:
     """Whether the first digits of a location code are a county's; reported where they are not."""
-    if ("WA", county_of(quarter.code)) in draft.counties:
+    if ("WA", county_fips(quarter.code)) in draft.counties:
         return True
     draft.report.add("left_out", name, f"location code {quarter.code:04d}", "is of no county")
     return False
@@ -578,7 +578,7 @@ def _runs(history: list[Quarter], first: date, last: date) -> list[_Run]:
 def _add_location(
     code: int, history: list[Quarter], span: tuple[date, date], source: str, draft: Draft
 ) -> None:
-    county = county_of(code)
+    county = county_fips(code)
     latest = _fullest(history)
     kind, rank = _location_kind(latest, code)
     level = "county" if kind == "unincorporated" else "city"
@@ -602,7 +602,7 @@ def _add_location(
     )
 
 
-def county_of(code: int) -> str:
+def county_fips(code: int) -> str:
     """FIPS code of a location's county: both lists are in alphabetical order."""
     group = code // 100
     return f"{_NON_RTA.get(group, group) * 2 - 1:03d}"
@@ -662,11 +662,11 @@ def _location_names(latest: str, history: list[Quarter]) -> tuple[str, ...]:
 class StateFile(NamedTuple):
     """One form of a state's own file."""
 
-    form: Form
+    form: FileForm
     state: str
     looks: str
     """What it looks like, for somebody whose file is not recognized."""
-    read: Callable[[str, Recognised, Book], Reading]
+    read: Callable[[str, Recognised, Book], ReadRateFile]
     columns: Mapping[str, str] = {}
     """The columns of its header, by which it is known; empty where it has none."""
     quarter: Callable[[str, str], str | None] | None = None

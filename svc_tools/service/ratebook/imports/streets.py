@@ -47,7 +47,7 @@ class Unit(NamedTuple):
     name: str
 
 
-class Span(NamedTuple):
+class CompositionSpan(NamedTuple):
     """A composition by its number, and the days it holds."""
 
     begins: int
@@ -67,7 +67,7 @@ class AddressRow(NamedTuple):
     unit_low: str
     unit_high: str
     unit_parity: str
-    span: Span
+    span: CompositionSpan
 
 
 _RANGE = re.compile(r"(\d+)\s*-\s*(\d+)")

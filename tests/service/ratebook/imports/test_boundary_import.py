@@ -28,7 +28,7 @@ from support.boundary_files import (
 )
 from support.systems import linux, posix
 
-from svc_tools.progress import NoProgress
+from svc_tools.base.progress import NoProgress
 from svc_tools.service.ratebook import Query, load_book, resolve
 from svc_tools.service.ratebook.imports.boundary_import import (
     LAST_HOUSE,
@@ -232,7 +232,7 @@ IMPORT = """
     import os, signal, sys
     from datetime import date
     from pathlib import Path
-    from svc_tools.progress import NoProgress
+    from svc_tools.show.meters import NoProgress
     from svc_tools.service.ratebook.imports.importer import import_files
 
     class Watched(NoProgress):

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.boundary_files import (
     AROUND_MINNEAPOLIS,
@@ -26,6 +26,7 @@ from support.boundary_files import (
     told,
 )
 from support.cases import codes
+from support.examples import examples
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 
@@ -360,7 +361,7 @@ def test_an_address_without_a_zip_is_looked_for_in_its_city(asking):
     assert ask(address="5 Oak Ave, Duluth, MN").location.via == "place"
 
 
-@settings(max_examples=200)
+@examples(40, of=200)
 @given(
     street=st.one_of(
         st.text(max_size=40),
@@ -433,7 +434,7 @@ KEPT_SINCE = date(2023, 7, 1)
 """The day after the first local rate of the file that ended: those before may not be in it."""
 
 
-@settings(max_examples=200)
+@examples(40, of=200)
 @given(number=st.integers(1, 80), day=st.dates(date(2016, 1, 1), date(2026, 6, 30)))
 @example(number=1 + 1 * 20 + 3 * 4, day=date(2023, 6, 30))  # Owatonna's tax on its last day
 @example(number=1 + 1 * 20 + 3 * 4, day=date(2023, 7, 1))

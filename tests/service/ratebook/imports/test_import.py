@@ -25,7 +25,6 @@ from support.boundary_files import (
 )
 from support.cases import codes
 
-from svc_tools.places import STATES
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.imports.database import (
     editions,
@@ -33,17 +32,14 @@ from svc_tools.service.ratebook.imports.database import (
     open_own_book,
     remove_editions,
 )
-from svc_tools.service.ratebook.imports.importer import (
-    FORMS,
-    import_files,
-    recognise,
-    recognise_text,
-)
+from svc_tools.service.ratebook.imports.forms import FORMS, recognise, recognise_text
+from svc_tools.service.ratebook.imports.importer import import_files
 from svc_tools.service.ratebook.imports.overlay import own_tables
 from svc_tools.service.ratebook.imports.reading import BrokenLine, FileRefused
 from svc_tools.service.ratebook.imports.states import STATE_FILES
 from svc_tools.service.ratebook.own import OwnBookError
 from svc_tools.service.ratebook.rating import Absent, rate_area
+from svc_tools.tables.states import STATES
 
 NOW = date(2026, 5, 1)
 IOWA = "19,45,19,0.06,0.06,0,0,20080701,29991231\n19,00,001,0.01,0.01,0.01,0.01,20120101,29991231\n"

@@ -1,0 +1,1 @@
+"""What knows nothing of taxes: files, processes, ports, optional packages, progress."""

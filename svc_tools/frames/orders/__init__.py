@@ -1,0 +1,1 @@
+"""Reading a file of sales: which rows are sales, and which columns their amounts."""

@@ -1,0 +1,1 @@
+"""What each row can be used for, and what is at stake."""

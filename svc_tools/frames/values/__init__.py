@@ -1,0 +1,1 @@
+"""Columns as whole numbers: rates, cents, and cells that are neither."""

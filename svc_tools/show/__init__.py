@@ -1,0 +1,1 @@
+"""How things look: texts of codes, tables of text and HTML, progress, templates."""
