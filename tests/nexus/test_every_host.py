@@ -82,6 +82,16 @@ def test_what_was_removed_is_put_back_from_its_receipt(host, nexus):
     assert statuses(host.receipt) == {DE: "restored", NH: "restored"}
 
 
+@every(REMOVING)
+def test_a_record_that_is_there_again_as_another_is_left_alone_by_the_undo(host, nexus):
+    host.mark(DE, NH)
+    host.apply()
+    nexus.put(*DE, notes="another")
+    host.restore()
+    assert statuses(host.receipt) == {DE: "changed", NH: "restored"}
+    assert nexus.records[DE]["notes"] == "another"
+
+
 @pytest.mark.parametrize("undo", SERVICES)
 @every(REMOVING)
 def test_a_preview_sends_only_get_and_says_whether_it_can_be_undone(host, nexus, undo):
