@@ -322,7 +322,8 @@ class Pane(Host):
 
     def _post(self, record, **more):
         sent = {"headers": self._server.headers, "json": {"record": record, **more}}
-        return httpx.post(f"{self._server.origin}/excel/nexus", **sent, trust_env=False).json()
+        address = f"{self._server.origin}/excel/nexus"
+        return httpx.post(address, **sent, trust_env=False, timeout=60).json()
 
 
 def _said(shown):
