@@ -33,7 +33,7 @@ OH = ("OH", "economic")
 def every(hosts):
     """The case in each of these hosts."""
     return pytest.mark.parametrize(
-        "host", hosts, indirect=True, ids=[one.__name__.lower() for one in hosts]
+        "host", hosts, indirect=True, ids=[host.__name__.lower() for host in hosts]
     )
 
 
@@ -315,10 +315,10 @@ def test_the_preview_of_a_change_sends_only_get(host, nexus, undo):
 
 
 def listed(client):
-    return [one.texts for one in list_register(client).records]
+    return [record.texts for record in list_register(client).records]
 
 
-@pytest.mark.parametrize("kind", REMOVING, ids=[one.__name__.lower() for one in REMOVING])
+@pytest.mark.parametrize("kind", REMOVING, ids=[host.__name__.lower() for host in REMOVING])
 def test_so_it_is_on_the_embedded_service(make, empty_account, kind):
     for record in RECORDS:
         empty_account.add_nexus(**record)

@@ -104,7 +104,7 @@ def _made(request):
 
 
 RUNNERS = [Frame, File, Dask, Polars]
-_NAMES = [one.__name__.lower() for one in RUNNERS]
+_NAMES = [runner.__name__.lower() for runner in RUNNERS]
 
 
 @pytest.fixture(params=RUNNERS, ids=_NAMES)
