@@ -106,16 +106,6 @@ def test_a_dry_run_only_looks_and_leaves_nothing_on_disk(nexus, scripted, faults
     assert "DELETE /v1/portability/nexus/DE?nexus_type=economic" in receipt.items[0].message
 
 
-def test_what_is_no_longer_there_or_has_changed_is_left_alone(nexus, scripted, tmp_path):
-    plan = plan_of(scripted, DE, NH, TX)
-    nexus.rows = [one for one in nexus.rows if one["state"] != "DE"]
-    nexus.rows[0] = nexus.rows[0] | {"notes": "keep this one!"}
-    receipt = apply(plan, scripted, tmp_path)
-    assert nexus.removals == [TX]
-    assert statuses(receipt) == {DE: "absent", NH: "changed", TX: "removed"}
-    assert "keep this one!" in receipt.items[1].message
-
-
 HOSTILE = [
     *("=1+1", "+1", "-1", "@x", "00123", "3/4", "'quoted", '"', "a;b,c\td", "line\nline\r\nline"),
     *("  blanks  ", "\N{EURO SIGN} \N{GRINNING FACE}", "1e5", "TRUE", "2024-01-01", "x" * 4000),

@@ -125,7 +125,7 @@ class Python(Host):
         except ValueError as error:
             return words(str(error))
         notes = [receipt.restore_note] if receipt.dry_run else []
-        return words(str(receipt), *(one.text for one in receipt.requests), *notes)
+        return words(str(receipt), *(request.text for request in receipt.requests), *notes)
 
 
 class Command(Host):
@@ -194,9 +194,9 @@ class Panel(Host):
     def mark(self, *keys):
         if self.tab.cleanup.plan is None:
             planned(self.tab)
-        for one in self.tab.plan.rows.rows:
-            if one.row is not None:
-                one.remove.value = one.row.key in keys
+        for shown in self.tab.plan.rows.rows:
+            if shown.row is not None:
+                shown.remove.value = shown.row.key in keys
 
     def preview(self):
         return self._previewed(self.tab.apply)
@@ -245,8 +245,7 @@ class Panel(Host):
         if not box.expected:
             return shown
         confirm(self.tab, box, box.expected if confirmed else "no")
-        result = self.tab.receipt.result.value if confirmed else ""
-        return words(result, message(section)) if confirmed else shown
+        return words(self.tab.receipt.result.value, message(section)) if confirmed else shown
 
 
 class Sheet(Host):
@@ -261,8 +260,8 @@ class Sheet(Host):
     def mark(self, *keys):
         if not rows(self.sheet):
             self.excel.macro("SVC_NEXUS_LIST")
-        for at, one in enumerate(rows(self.sheet), HEAD + 1):
-            self.sheet.type((at, 1), "x" if (one["state"], one["type"]) in keys else None)
+        for at, row in enumerate(rows(self.sheet), HEAD + 1):
+            self.sheet.type((at, 1), "x" if (row["state"], row["type"]) in keys else None)
 
     def preview(self):
         return words(self.excel.macro("SVC_NEXUS_PREVIEW"))
@@ -271,14 +270,14 @@ class Sheet(Host):
         return self._sent("SVC_NEXUS_REMOVE", confirmed=confirmed)
 
     def restore(self, *, confirmed=True):
-        at = [one["receipt"] for one in rows(self.sheet)].index(str(self.receipts[-1]))
+        at = [row["receipt"] for row in rows(self.sheet)].index(str(self.receipts[-1]))
         self.excel.app.Selection = self.sheet.Range(f"B{HEAD + 1 + at}")
         return self._sent("SVC_NEXUS_RESTORE", confirmed=confirmed)
 
     def add(self, record, *, confirmed=True):
         key = (record["state"], record["nexus_type"])
-        for at, one in enumerate(rows(self.sheet), HEAD + 1):
-            if (one["state"], one["type"]) == key:
+        for at, row in enumerate(rows(self.sheet), HEAD + 1):
+            if (row["state"], row["type"]) == key:
                 self.sheet.type((at, 1), "add")
                 break
         else:
@@ -322,7 +321,8 @@ class Pane(Host):
 
     def _post(self, record, **more):
         sent = {"headers": self._server.headers, "json": {"record": record, **more}}
-        return httpx.post(f"{self._server.origin}/excel/nexus", **sent, trust_env=False).json()
+        address = f"{self._server.origin}/excel/nexus"
+        return httpx.post(address, **sent, trust_env=False, timeout=60).json()
 
 
 def _said(shown):

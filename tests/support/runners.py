@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import dask
-import dask.dataframe as dd
 import pandas as pd
-import polars as pl
 import pytest
 
 from support.frames import timeless
@@ -56,6 +53,8 @@ class Polars(Runner):
 
     @staticmethod
     def _frame(frame):
+        import polars as pl  # noqa: PLC0415 - most tests of frames do without it
+
         return pl.from_pandas(frame.reset_index(drop=True))
 
     @staticmethod
@@ -67,6 +66,9 @@ class Dask(Runner):
     """`ddf.svc`, in parts of which one is empty; what it says it will be is what it is."""
 
     def __call__(self, frame, *, tax=None, **lookup):
+        import dask  # noqa: PLC0415 - it takes seconds, and most tests of frames do without it
+        import dask.dataframe as dd  # noqa: PLC0415 - as above
+
         count, size = len(frame), self.size
         edges = [0, 1, 1, count // 3, 2 * count // 3, count]
         if size is not None:
@@ -102,7 +104,7 @@ def _made(request):
 
 
 RUNNERS = [Frame, File, Dask, Polars]
-_NAMES = [one.__name__.lower() for one in RUNNERS]
+_NAMES = [runner.__name__.lower() for runner in RUNNERS]
 
 
 @pytest.fixture(params=RUNNERS, ids=_NAMES)
