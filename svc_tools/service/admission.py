@@ -36,15 +36,13 @@ from svc_tools.service.errors import StoreError
 from svc_tools.service.faults import FAULT
 from svc_tools.service.keys import FEATURES
 from svc_tools.service.problems import (
-    CODE,
     REQUEST_ID,
     WWW_AUTHENTICATE,
     Problem,
-    as_problem,
     log,
     log_error,
-    loggable_address,
     new_request_id,
+    problem_of,
 )
 from svc_tools.service.store import LimitStore, month_of
 
@@ -100,11 +98,7 @@ class Guard:
         except ClientDisconnect:
             return
         except (Exception, asyncio.CancelledError) as error:
-            problem = as_problem(error)
-            scope[CODE] = problem.code
-            if problem.code == "INTERNAL" and not isinstance(error, Problem):
-                response.logged = True
-                log.exception("%s failed [%s]", loggable_address(scope), request_id)
+            problem, response.logged = problem_of(error, scope, request_id)
             if response.started:
                 raise
             await envelope(problem, request_id)(scope, receive, response)

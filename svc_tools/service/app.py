@@ -32,8 +32,7 @@ from svc_tools.service.params import (
     read_params,
 )
 from svc_tools.service.problems import Problem, given_text
-from svc_tools.service.ratebook.own import OwnBookChanged
-from svc_tools.service.rates import LOOKUP_PARAMS, RateResponses, local_day
+from svc_tools.service.rates import RateResponses, local_day
 from svc_tools.service.schemas import (
     Freshness,
     HealthResponse,
@@ -156,18 +155,12 @@ def _add_rate_routes(
     app: FastAPI, books: BookKeeper, health: HealthCheck, today: Callable[[], date]
 ) -> None:
     """Add the routes that are served from the current book."""
-    rates = RateResponses()
+    rates = RateResponses(today)
 
     async def look_up_rate(request: Request) -> Response:
         health.require_database()
-        given = tuple(read_params(request.query_params.multi_items(), *LOOKUP_PARAMS).items())
-        lookup = (request.path_params["state"], given, today())
-        book = await books.current()
-        try:
-            body = rates.of(book).look_up(*lookup)
-        except OwnBookChanged:
-            body = rates.of(await books.latest()).look_up(*lookup)
-        return Response(body, media_type="application/json")
+        lookup = rates.look_up(request.path_params["state"], request.query_params.multi_items())
+        return Response(await books.use(lookup), media_type="application/json")
 
     # The framework's own route costs as much as the rest of a lookup: a plain one handles the
     # requests, and the framework's, behind it, only describes them.

@@ -11,18 +11,20 @@ import math
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from svc_tools.service.errors import BookUnavailableError
 from svc_tools.service.problems import log
 from svc_tools.service.ratebook import load_book
-from svc_tools.service.ratebook.own import own_signature
+from svc_tools.service.ratebook.own import OwnBookChanged, own_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from svc_tools.service.ratebook import Book
+
+_T = TypeVar("_T")
 
 NOTICE_SECONDS = 1.0
 """How often lookups check whether the user's own book changed."""
@@ -91,21 +93,29 @@ class BookKeeper:
                 await _in_thread(self.refresh)
         return self.book
 
-    def current_now(self) -> Book:
-        """As `current`, for a caller that may block."""
+    async def use(self, work: Callable[[Book], _T]) -> _T:
+        """What a function finds in the book to use; in the latest one where that changed meanwhile.
+
+        Raises:
+            BookUnavailableError: it cannot be read; also what the function raises.
+        """
+        book = await self.current()
+        try:
+            return work(book)
+        except OwnBookChanged:
+            await _in_thread(self.refresh)
+            return work(self.book)
+
+    def use_now(self, work: Callable[[Book], _T]) -> _T:
+        """As `use`, for a caller that may block."""
         if self._clock() >= self._due:
             with self._checking():
                 self.refresh()
-        return self.book
-
-    async def latest(self) -> Book:
-        """The book after a check for changes, due or not.
-
-        Raises:
-            BookUnavailableError: it cannot be read.
-        """
-        await _in_thread(self.refresh)
-        return self.book
+        try:
+            return work(self.book)
+        except OwnBookChanged:
+            self.refresh()
+            return work(self.book)
 
     @contextmanager
     def _checking(self) -> Iterator[None]:

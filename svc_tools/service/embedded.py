@@ -27,10 +27,9 @@ from svc_tools.service.computing import Located as Located  # noqa: PLC0414 - th
 from svc_tools.service.computing import Memories
 from svc_tools.service.errors import BookUnavailableError
 from svc_tools.service.errors import StartError as StartError  # noqa: PLC0414 - callers catch it
-from svc_tools.service.params import read_params
-from svc_tools.service.problems import CODE, as_problem, log, log_error, new_request_id
-from svc_tools.service.ratebook.own import OwnBookChanged, own_book_path
-from svc_tools.service.rates import LOOKUP_PARAMS, RateResponses, local_day
+from svc_tools.service.problems import log_error, new_request_id, problem_of
+from svc_tools.service.ratebook.own import own_book_path
+from svc_tools.service.rates import RateResponses
 from svc_tools.service.start import default_path, is_address, new_key
 
 if TYPE_CHECKING:
@@ -229,14 +228,9 @@ class EmbeddedService:
         if found is None or method != "GET":
             return None
         try:
-            lookup = (found[1], tuple(read_params(params, *LOOKUP_PARAMS).items()), local_day())
+            lookup = self._rates.look_up(found[1], params)
             with self._one:
-                book = self._books.current_now()
-                try:
-                    body = self._rates.of(book).look_up(*lookup)
-                except OwnBookChanged:
-                    self._books.refresh()
-                    body = self._rates.of(self._books.book).look_up(*lookup)
+                body = self._books.use_now(lookup)
         except Exception as error:  # noqa: BLE001 - as the app: whatever it is, it is a response
             return self.refused(error, path)
         return LocalResponse(200, _headers(new_request_id()), body)
@@ -251,12 +245,9 @@ class EmbeddedService:
 
     def refused(self, error: Exception, path: str) -> LocalResponse:
         """The response to a lookup where this was raised: whatever it is, as that of the app."""
-        request_id = new_request_id()
-        problem = as_problem(error)
-        if problem is not error and problem.code == "INTERNAL":
-            log.error("GET %s failed [%s]", path, request_id, exc_info=error)
-        else:
-            scope = {"method": "GET", "path": path, CODE: problem.code}
+        request_id, scope = new_request_id(), {"method": "GET", "path": path}
+        problem, logged = problem_of(error, scope, request_id)
+        if not logged:
             log_error(scope, problem.status_code, request_id)
         headers = _headers(request_id)
         headers |= {name.lower(): value for name, value in problem.headers.items()}

@@ -192,6 +192,21 @@ def log_error(scope: MutableMapping[str, Any], status: int, request_id: str) -> 
         log.log(level, "%s: %d %s [%s]", loggable_address(scope), status, code, request_id)
 
 
+def problem_of(
+    error: BaseException, scope: MutableMapping[str, Any], request_id: str
+) -> tuple[Problem, bool]:
+    """The error response for what a request raised, and whether it is logged already.
+
+    It is where the service itself failed, with the traceback; other errors are for `log_error`.
+    """
+    problem = as_problem(error)
+    scope[CODE] = problem.code
+    failed = problem is not error and problem.code == "INTERNAL"
+    if failed:
+        log.error("%s failed [%s]", loggable_address(scope), request_id, exc_info=error)
+    return problem, failed
+
+
 def log_to_stderr() -> logging.Handler:
     """Write this process's log to stderr, callers' errors too."""
     handler = logging.StreamHandler(sys.stderr)

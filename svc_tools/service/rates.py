@@ -7,11 +7,13 @@ from datetime import date
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from svc_tools.service.params import LookupParams, read_lookup
+from svc_tools.service.params import LookupParams, read_lookup, read_params
 from svc_tools.service.problems import Problem, json_bytes
 from svc_tools.service.ratebook import NotResolved, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from svc_tools.service.ratebook import Book
 
 
@@ -33,9 +35,30 @@ def local_day() -> date:
 
 
 class RateResponses:
-    """The responses of the book in use."""
+    """The responses of the book in use, over HTTP and in this process alike.
 
-    _current: _BookResponses | None = None
+    Args:
+        today: the date of a lookup without one.
+    """
+
+    def __init__(self, today: Callable[[], date] = local_day) -> None:
+        self._today = today
+        self._current: _BookResponses | None = None
+
+    def look_up(self, state: str, params: Iterable[tuple[str, str]]) -> Callable[[Book], bytes]:
+        """The response to a lookup, as a function of the book: its body.
+
+        Args:
+            state: the last segment of the path, decoded.
+            params: the names and values of its query string, decoded.
+
+        Raises:
+            Problem: 400 for what was given, which the function raises, too; 404 where there is no
+                rate.
+        """
+        given = tuple(read_params(params, *LOOKUP_PARAMS).items())
+        day = self._today()
+        return lambda book: self.of(book).look_up(state, given, day)
 
     def of(self, book: Book) -> _BookResponses:
         """The responses of a book, cached while it is in use."""
