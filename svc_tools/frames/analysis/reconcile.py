@@ -295,7 +295,7 @@ def _reasons(rows: Enriched, compared: Compared, wrong: dict[int, str]) -> Coded
     return recoded(codes, (*values, *proved))
 
 
-_PARTS = {one.fact: one.name for one in FACTS if one.name in RATE_COLUMNS[1:]}
+_PARTS = {column.fact: column.name for column in FACTS if column.name in RATE_COLUMNS[1:]}
 
 
 def _evidence(rows: Enriched, compared: Compared, which: np.ndarray) -> Evidence:
@@ -369,10 +369,14 @@ def _implied_rate(
 def by_state(compared: Compared, states: Coded[str]) -> pd.DataFrame:
     """The sums by state, in the order of the codes; the rows of no known state come last."""
     sums = sums_of(compared, states.codes, len(states.values))
-    by_code = [(state, one) for state, one in zip(states.values, sums, strict=True) if one.rows]
+    by_code = [
+        (state, of_state)
+        for state, of_state in zip(states.values, sums, strict=True)
+        if of_state.rows
+    ]
     by_code.sort(key=lambda pair: (not pair[0], pair[0]))
     names = text_column(state for state, _ in by_code)
-    return pd.DataFrame({"state": names, **sum_columns([one for _, one in by_code])})
+    return pd.DataFrame({"state": names, **sum_columns([of_state for _, of_state in by_code])})
 
 
 def by_reason(compared: Compared, reasons: Coded[str]) -> pd.DataFrame:
