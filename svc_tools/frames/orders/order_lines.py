@@ -140,9 +140,9 @@ def find_item_words(frame: pd.DataFrame, labels: Iterable[Hashable]) -> ItemWord
     for label in labels:
         if not _names_items(label) or pd.api.types.is_numeric_dtype(frame[label].dtype):
             continue
-        texts = [text for one in pd.factorize(frame[label])[1] if (text := text_of(one))]
+        texts = [text for value in pd.factorize(frame[label])[1] if (text := text_of(value))]
         plain = {" ".join(text.casefold().replace("-", " ").split()) for text in texts}
-        cards = {one for one in plain if is_gift_card(one) or _is_tip(one)}
+        cards = {name for name in plain if is_gift_card(name) or _is_tip(name)}
         no_sale, charges = cards | (plain & _TAXES), plain & _DELIVERIES
         if not plain - no_sale - charges or not plain.isdisjoint(_FETCHED):
             continue
@@ -328,7 +328,7 @@ class TakenOff(NamedTuple):
 
     def only(self, rows: np.ndarray) -> TakenOff:
         """What is taken off these rows, and nothing of the others."""
-        return TakenOff(*(np.where(rows, one, np.zeros((), one.dtype)) for one in self))
+        return TakenOff(*(np.where(rows, cents, np.zeros((), cents.dtype)) for cents in self))
 
 
 def taken_off(figures: np.ndarray, heads: np.ndarray) -> TakenOff:

@@ -95,7 +95,9 @@ class KindColumns:
     @property
     def words(self) -> KindColumns:
         """Those that say it in words, without quantities."""
-        return replace(self, used=tuple(one for one in self.used if one.reads != "quantity"))
+        return replace(
+            self, used=tuple(column for column in self.used if column.reads != "quantity")
+        )
 
     def with_quantities(self, frame: pd.DataFrame, labels: Iterable[Hashable]) -> KindColumns:
         """The same with the quantities of further rows, of which some are below 0."""
@@ -247,12 +249,12 @@ def row_kinds(
     of = _Rows(np.ones(size, bool) if counts_in is None else counts_in, cents, numbers)
     no_sale, refund = np.zeros(size, bool), np.zeros(size, bool)
     read = [_read(frame[column.label], column, orders) for column in columns.used]
-    for one in read:
-        no_sale |= one.rows("no sale")
-        void = one.rows("void")
+    for words in read:
+        no_sale |= words.rows("no sale")
+        void = words.rows("void")
         # a voided sale is none; a row of its own that takes it back is written with a minus
         no_sale |= void if cents is None else void & (cents >= 0)
-        refund |= one.rows("refund")
+        refund |= words.rows("refund")
     refund &= ~no_sale
     if cents is not None:
         refund &= cents > 0
@@ -301,7 +303,8 @@ class _Read(NamedTuple):
 
     def rows(self, kind: RowKind | None) -> np.ndarray:
         """The rows with a word of this kind."""
-        mask: np.ndarray = np.array([*(one == kind for one in self.kinds), False], bool)[self.codes]
+        of_texts = np.array([*(of_text == kind for of_text in self.kinds), False], bool)
+        mask: np.ndarray = of_texts[self.codes]
         return mask
 
     def count_rows(self, into: Counter[tuple[Hashable, str]], rows: np.ndarray) -> None:
@@ -338,12 +341,12 @@ def _count(
         (counts.refunded, {"refunded"}, sales & of.positive),
     )
     left = np.ones(len(sales), bool)
-    for one in read:
+    for words in read:
         for into, kinds, rows in each:
-            said = rows & left & np.logical_or.reduce([one.rows(kind) for kind in kinds])
-            one.count_rows(into, said)
+            said = rows & left & np.logical_or.reduce([words.rows(kind) for kind in kinds])
+            words.count_rows(into, said)
             left &= ~said
-        one.count_rows(counts.unknown, one.rows(None) & sales & of.with_amount)
+        words.count_rows(counts.unknown, words.rows(None) & sales & of.with_amount)
 
 
 def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.ndarray, int]:
@@ -356,7 +359,7 @@ def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.
     if of.numbers is None or of.cents is None or not read:
         return none, 0
     mine = of.positive & ~others
-    refunded = mine & np.logical_or.reduce([one.rows("refunded") for one in read])
+    refunded = mine & np.logical_or.reduce([words.rows("refunded") for words in read])
     numbers = of.numbers() if refunded.any() else None
     if numbers is None:
         return none, 0
@@ -589,7 +592,7 @@ def _without_accents(text: str) -> str:
     if text.isascii():
         return plain_name(text)
     apart = unicodedata.normalize("NFKD", text)
-    return plain_name("".join(one for one in apart if not unicodedata.combining(one)))
+    return plain_name("".join(letter for letter in apart if not unicodedata.combining(letter)))
 
 
 def _are_states(texts: list[str] | None) -> bool:
@@ -649,7 +652,8 @@ def _ended(left: list[str], *, of_type: bool) -> RowKind | None:
 
 def _set(text: str) -> frozenset[str]:
     """The phrases of a text, which commas and line ends separate."""
-    return frozenset(" ".join(one.split()) for one in text.replace("\n", ",").split(",")) - {""}
+    phrases = text.replace("\n", ",").split(",")
+    return frozenset(" ".join(phrase.split()) for phrase in phrases) - {""}
 
 
 _BELOW_0 = re.compile(r"\s*(?:[-\u2212]|\()\s*[0-9.,]*[1-9][0-9.,]*\)?\s*$")

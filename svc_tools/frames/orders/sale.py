@@ -178,4 +178,4 @@ class OrderMarks(NamedTuple):
 
     def of(self, rows: np.ndarray) -> OrderMarks:
         """Those of these rows."""
-        return OrderMarks(*(one[rows] for one in self))
+        return OrderMarks(*(marks[rows] for marks in self))
