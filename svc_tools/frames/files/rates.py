@@ -257,8 +257,8 @@ def _read_as(
     if terms.tax is not None and source is not None:
         goods, delivery = source.reading.in_words() if source.computed else ("", "")
         used |= {"amount": source.terms.amount, "shipping": source.terms.shipping}
-        said = source.notes[:1] or [_from_column(used["amount"])]
-        on_columns += [] if source.proven else said
+        how = source.notes[:1] or [_from_column(used["amount"])]
+        on_columns += [] if source.proven else how
         if goods and terms.tax.get("amount") is None and source.reading.meant:
             goods += f" ({source.reading.meant})"
         sums = {"amount": goods, "shipping": delivery} if goods else {}

@@ -160,17 +160,19 @@ class CurrencyCounts:
 
     def sentences(self) -> list[str]:
         """The counts in sentences for the user."""
-        said = []
+        sentences = []
         for label in dict.fromkeys(label for label, _ in self.foreign):
             texts = {text: rows for (of, text), rows in self.foreign.items() if of == label}
             rows = counted(sum(texts.values()), "row")
-            said.append(
+            sentences.append(
                 f"{rows} in another currency than US dollars by {label!r} ({_listed(texts)}):"
                 " no tax"
             )
             if missing := self.missing[label]:
-                said.append(f"{counted(missing, 'row')} without a value in {label!r}: US dollars")
-        return said
+                sentences.append(
+                    f"{counted(missing, 'row')} without a value in {label!r}: US dollars"
+                )
+        return sentences
 
 
 class Foreign(NamedTuple):
@@ -221,11 +223,13 @@ def rows_abroad(
         counts_in: the rows that are counted.
     """
     labels = [*amounts]
-    mine = np.ones(len(frame), bool) if counts_in is None else counts_in
+    counted_rows = np.ones(len(frame), bool) if counts_in is None else counts_in
     for label in labels:
         named = heading_currency(label)
         if named not in {None, "USD"}:
-            counts = CurrencyCounts(Counter({(label, str(named)): int(np.count_nonzero(mine))}))
+            counts = CurrencyCounts(
+                Counter({(label, str(named)): int(np.count_nonzero(counted_rows))})
+            )
             return Foreign(np.zeros(len(frame), np.int64), (_reason(str(named)),), counts)
     if columns.used is None or (labels and all(map(names_dollars, labels))):
         return Foreign(np.full(len(frame), -1, np.int64), (), CurrencyCounts())
@@ -238,12 +242,12 @@ def rows_abroad(
     onto[abroad] = np.arange(len(abroad))
     rows = onto[codes]
     shown = [_shown(texts[at]) for at in abroad]
-    many = np.bincount(rows[mine & (rows >= 0)], minlength=len(shown)).tolist()
+    many = np.bincount(rows[counted_rows & (rows >= 0)], minlength=len(shown)).tolist()
     counts = CurrencyCounts()
     for text, number in zip(shown, many, strict=True):
         counts.foreign[columns.used, text] += number
     counts.foreign += Counter()
-    counts.missing[columns.used] = int(np.count_nonzero(mine & (codes < 0)))
+    counts.missing[columns.used] = int(np.count_nonzero(counted_rows & (codes < 0)))
     return Foreign(rows, tuple(map(_reason, shown)), counts)
 
 
@@ -366,11 +370,12 @@ def _chosen(
     sharing = [candidate for candidate in known if not of_amount.isdisjoint(candidate.words)]
     ranked = sorted(known, key=lambda candidate: (not candidate.sure, candidate.rank))
     first = sharing[0] if len(sharing) == 1 else ranked[0]
-    mine = _in_words(frame[first.label])
+    in_words = _in_words(frame[first.label])
     differ = [
         candidate
         for candidate in known
-        if candidate is not first and not np.array_equal(_in_words(frame[candidate.label]), mine)
+        if candidate is not first
+        and not np.array_equal(_in_words(frame[candidate.label]), in_words)
     ]
     alike = [
         candidate.label

@@ -212,8 +212,8 @@ def money_of_file(
     )
     written = {label: mark for label, mark in marks.of.items() if mark != "point"}
     reading = replace(reading, marks=written, decimal=answers.decimal or _shown(marks))
-    said = (answers.amount, answers.shipping, *answers.read)
-    named = [label for label in said if label in candidates]
+    answered = (answers.amount, answers.shipping, *answers.read)
+    named = [label for label in answered if label in candidates]
     table = money_table(sample, candidates, marks.of, named=named)
     if not named and "amount" not in table.kinds.values():  # cells of it may be no amounts
         named = [label for label in table.unread if kind_of(label) == "amount"][:1]
@@ -543,7 +543,7 @@ def _about_refunds(
 
 def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers) -> tuple[str, ...]:
     """What was decided about the money, in sentences; without the columns that were not used."""
-    sums, said = found.sums, list[str]()
+    sums, notes = found.sums, list[str]()
     if sums is not None:
         goods, delivery = in_words(sums.goods), in_words(sums.delivery)
         parts = f"amount from {goods}" + (f", delivery from {delivery}" if delivery else "")
@@ -554,19 +554,19 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
             "rates": ": the tax collected is that of this amount at the rates of the places",
             "name": ", by its name" if answers.amount is None else "",
         }.get(sums.witness, "")
-        said.append(parts + how)
+        notes.append(parts + how)
         if reading.charges and not delivery:
-            said.append(f"delivery from the rows that are one by {_named(reading.charges)}")
+            notes.append(f"delivery from the rows that are one by {_named(reading.charges)}")
         elif reading.charges:
             named = _named(reading.charges)
-            said.append(f"rows that are a delivery by {named} count as goods, beside {delivery}")
-    said += marks.notes()
-    said += [
+            notes.append(f"rows that are a delivery by {named} count as goods, beside {delivery}")
+    notes += marks.notes()
+    notes += [
         f"{label!r} is the same on all rows of an order and counts on each of them, as it is"
         f" named: once=[{label!r}] counts it once for each order"
         for label in found.on_each_row
     ]
-    return tuple(said)
+    return tuple(notes)
 
 
 def _named(labels: Iterable[Hashable]) -> str:
@@ -608,8 +608,8 @@ def _unused(reading: Reading, passed: Sequence[tuple[Hashable, str]]) -> tuple[s
     by_reason: dict[str, list[Hashable]] = {}
     for label, why in passed:
         by_reason.setdefault(why, []).append(label)
-    said = [_not_used(labels, why) for why, labels in by_reason.items()]
-    return (*said, *reading.kinds.sentences(), *reading.currencies_or_none.sentences())
+    notes = [_not_used(labels, why) for why, labels in by_reason.items()]
+    return (*notes, *reading.kinds.sentences(), *reading.currencies_or_none.sentences())
 
 
 def _not_used(labels: Sequence[Hashable], why: str) -> str:

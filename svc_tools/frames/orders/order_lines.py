@@ -479,28 +479,28 @@ class LineCounts:
 
     def sentences(self) -> list[str]:
         """The counts in sentences for the user."""
-        said = []
+        sentences = []
         if self.untaxed:
-            said.append(
+            sentences.append(
                 f"{counted(self.untaxed, 'line')}, ${dollars(self.untaxed_cents):,} taken off"
                 f" because the export marks them not taxable ({_TAXED_WHOLE}, taxes them)"
             )
         if self.no_sale:
-            said.append(
+            sentences.append(
                 f"{counted(self.no_sale, 'line')}, ${dollars(self.no_sale_cents):,} of gift cards"
                 " or tips: no sales"
             )
         if self.off:
-            said.append(
+            sentences.append(
                 f"{counted(self.off, 'row')} without a tax because {LINES_OFF}: compare the order"
                 f" with the shop, or tax all of it ({_TAXED_WHOLE})"
             )
         if self.short:
-            said.append(
+            sentences.append(
                 f"in {counted(self.short, 'order')} taxed whole the lines do not add up to the"
                 " amount: where lines are missing, so are perhaps some that are not taxable"
             )
-        return said
+        return sentences
 
 
 class LineIndex:

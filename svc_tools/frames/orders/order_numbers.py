@@ -51,12 +51,12 @@ class OrderColumns:
 
     def sentences(self) -> list[str]:
         """How orders were found, for the user."""
-        said = [f"{label!r} was not used: {why}" for label, why in self.not_used]
+        not_used = [f"{label!r} was not used: {why}" for label, why in self.not_used]
         if self.number is None:
-            return ["no column holds the number of an order: each row is a sale", *said]
+            return ["no column holds the number of an order: each row is a sale", *not_used]
         parts = [self.number, *([] if self.day is None else [self.day]), *self.place]
         same = ", ".join(map(repr, parts))
-        return [f"rows with the same {same} are one order", *said]
+        return [f"rows with the same {same} are one order", *not_used]
 
 
 def find_order(

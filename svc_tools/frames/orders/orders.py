@@ -719,11 +719,11 @@ def _of_order(
     first = _first_rows(orders, ~empty)
     rows = np.flatnonzero(empty & (orders >= 0))
     rows = rows[first[orders[rows]] >= 0]
-    take = np.arange(len(frame))
-    take[rows] = first[orders[rows]]
+    source = np.arange(len(frame))
+    source[rows] = first[orders[rows]]
     done = frame.copy(deep=False)
     for label in labels:
-        done[label] = frame[label].array.take(take)
+        done[label] = frame[label].array.take(source)
     return done
 
 

@@ -194,19 +194,19 @@ class KindCounts:
         Args:
             refunds: what the user decided about refunds with a positive amount.
         """
-        said = [f"{line}: amount 0.00" for line in _lines(self.no_sale, "row", _ENDED_BY)]
-        said += [
+        sentences = [f"{line}: amount 0.00" for line in _lines(self.no_sale, "row", _ENDED_BY)]
+        sentences += [
             f"{line}: counted in full; deduct refunds in the period of the refund"
             for line in _lines(self.refunded, "sale")
         ]
         asked = self.refunds + self.repeated
         if refunds is not None:
-            said += [f"{line}: {_REFUNDS_AS[refunds]}" for line in _lines(asked, "refund")]
-        said += [
+            sentences += [f"{line}: {_REFUNDS_AS[refunds]}" for line in _lines(asked, "refund")]
+        sentences += [
             f"{line}: counted as sales, as this does not say otherwise"
             for line in _lines(self.unknown, "row")
         ]
-        return said
+        return sentences
 
 
 class RowKinds(NamedTuple):
@@ -263,8 +263,10 @@ def row_kinds(
     _count(counts, read, of, (no_sale, refund, repeated))
     refund |= repeated
     if cents is not None:
-        mine = refund & of.counted
-        (counts.cents,) = sums_by(np.zeros(int(mine.sum()), np.int64), cents[mine], 1)
+        counted_refunds = refund & of.counted
+        (counts.cents,) = sums_by(
+            np.zeros(int(counted_refunds.sum()), np.int64), cents[counted_refunds], 1
+        )
     return RowKinds(no_sale, refund, counts)
 
 
@@ -343,9 +345,9 @@ def _count(
     left = np.ones(len(sales), bool)
     for words in read:
         for into, kinds, rows in each:
-            said = rows & left & np.logical_or.reduce([words.rows(kind) for kind in kinds])
-            words.count_rows(into, said)
-            left &= ~said
+            of_kinds = rows & left & np.logical_or.reduce([words.rows(kind) for kind in kinds])
+            words.count_rows(into, of_kinds)
+            left &= ~of_kinds
         words.count_rows(counts.unknown, words.rows(None) & sales & of.with_amount)
 
 
@@ -358,13 +360,13 @@ def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.
     none = np.zeros(len(others), bool)
     if of.numbers is None or of.cents is None or not read:
         return none, 0
-    mine = of.positive & ~others
-    refunded = mine & np.logical_or.reduce([words.rows("refunded") for words in read])
+    candidates = of.positive & ~others
+    refunded = candidates & np.logical_or.reduce([words.rows("refunded") for words in read])
     numbers = of.numbers() if refunded.any() else None
     if numbers is None:
         return none, 0
     refunded &= numbers >= 0
-    beside = mine & (numbers >= 0) & ~refunded
+    beside = candidates & (numbers >= 0) & ~refunded
     if not (refunded.any() and beside.any()):
         return none, 0
     has_both = np.zeros((2, int(numbers.max()) + 1), bool)
@@ -379,15 +381,15 @@ def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.
 
 def _lines(counts: Counter[tuple[Hashable, str]], noun: str, by: str = "") -> list[str]:
     """One line for each column: how many rows, by which column and which of its words."""
-    said = []
+    lines = []
     for label in dict.fromkeys(label for label, _ in counts):
         words = {text: rows for (of, text), rows in counts.items() if of == label}
         rows, listed = counted(sum(words.values()), noun), _listed(filter(None, words))
         if by:
-            said.append(f"{rows} {by} {label!r}" + (f" ({listed})" if listed else ""))
+            lines.append(f"{rows} {by} {label!r}" + (f" ({listed})" if listed else ""))
         else:
-            said.append(f"{rows} with {listed} in {label!r}")
-    return said
+            lines.append(f"{rows} with {listed} in {label!r}")
+    return lines
 
 
 _ENDED_BY = "canceled or not paid by"

@@ -117,13 +117,13 @@ class Verdict:
         by_row = groups is None or len(self.weak) == table.rows
         weak = self.weak if by_row or groups is None else self.weak[groups.codes]
         answers = self.file.answers
-        said = {"tax": answers.contains_tax, "delivery": answers.contains_shipping}
+        answered = {"tax": answers.contains_tax, "delivery": answers.contains_shipping}
         return tuple(
             label
             for label, column in table.columns.items()
             if table.kinds[label] in SIGNS and column.cents.any() and weak[column.cents != 0].all()
             # what the user says of a part needs no row that proves it
-            if label not in answers.parts and said.get(table.kinds[label]) is None
+            if label not in answers.parts and answered.get(table.kinds[label]) is None
         )
 
     @property
@@ -193,9 +193,9 @@ def _with_tax(file: _File) -> dict[Hashable, Hashable]:
 
 def _weighed_whole(file: _File) -> Verdict:
     """What the sums of all columns of a file prove."""
-    said = frozenset(label for label, what in file.answers.parts.items() if what == "goods")
-    by_row = best_sum(_row_view(file), said)
-    by_order = None if file.groups is None else best_sum(_order_view(file, file.groups), said)
+    goods = frozenset(label for label, what in file.answers.parts.items() if what == "goods")
+    by_row = best_sum(_row_view(file), goods)
+    by_order = None if file.groups is None else best_sum(_order_view(file, file.groups), goods)
     proof, sums = _chosen(file, by_row, by_order)
     if sums is None or (proof.outcome == "few" and not _takes_apart(sums)):
         return _finished(_by_name(file, crowded=proof.outcome == "crowded"))
@@ -418,9 +418,9 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
         levels = _level_doubts(file, sums, [file.term(label) for label in doubt.columns])
         only = (PossibleReading(sums, {}, {}, alone=False),)
         return Verdict(file, None, (*levels, doubt), readings=only)
-    said = file.answers.parts
+    parts = file.answers.parts
     untaxed = [
-        file.term(label, -1) for label in file.filled("other") if said.get(label) == "untaxed"
+        file.term(label, -1) for label in file.filled("other") if parts.get(label) == "untaxed"
     ]
     goods = (base, *untaxed)
     sums = Sums(goods, by_order=any(term.once or term.head for term in goods))
@@ -429,7 +429,8 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
         delivery += [_taken_off(file, label) for label in file.filled("delivery_discount")]
     tax = _whole(file, "tax")
     beside = _next_to(file, sums)
-    beside.sort(key=lambda pair: pair[0].label in said)  # what is not said is read in and out first
+    # what is not answered is read in and out first
+    beside.sort(key=lambda pair: pair[0].label in parts)
     further, more = beside[:_MOST_FURTHER], beside[_MOST_FURTHER:]
     readings = readings_of(sums, tax, delivery, further)
     doubts = _level_doubts(file, sums, (*tax, *delivery, *(term for term, _ in beside)))
@@ -512,8 +513,8 @@ def _amounts(file: _File) -> list[Term]:
                 found.append(term)
         if found:
             return found
-    said = file.answers.parts
-    return [file.term(label) for label in file.filled("wrap") if said.get(label) == "goods"][:1]
+    parts = file.answers.parts
+    return [file.term(label) for label in file.filled("wrap") if parts.get(label) == "goods"][:1]
 
 
 def _taken_off(file: _File, label: Hashable) -> Term:
@@ -525,17 +526,20 @@ def _taken_off(file: _File, label: Hashable) -> Term:
 def _answered(verdict: Verdict) -> Verdict:
     """The verdict with the user's answers: what is answered is not asked."""
     answers = verdict.file.answers
-    said = {"contains_tax": answers.contains_tax, "contains_shipping": answers.contains_shipping}
+    answered = {
+        "contains_tax": answers.contains_tax,
+        "contains_shipping": answers.contains_shipping,
+    }
     readings = tuple(
         reading
         for reading in verdict.readings
-        if all(said[name] in {None, value} for name, value in reading.answers.items())
+        if all(answered[name] in {None, value} for name, value in reading.answers.items())
         and all(answers.parts.get(label, what) == what for label, what in reading.parts.items())
     )
     doubts = tuple(
         doubt
         for doubt in verdict.doubts
-        if said.get(doubt.argument) is None
+        if answered.get(doubt.argument) is None
         and not (doubt.argument == "parts" and doubt.columns[0] in answers.parts)
     )
     if doubts or not readings:

@@ -105,8 +105,8 @@ class AmountsOfTax:
 
     def under(self, terms: TaxOptions) -> AmountsOfTax:
         """The same amounts under other terms."""
-        mine = {name: getattr(self.terms, name) for name in _FOUND}
-        return replace(self, terms=replace(terms, **mine))
+        found = {name: getattr(self.terms, name) for name in _FOUND}
+        return replace(self, terms=replace(terms, **found))
 
     def of_some_rows(self) -> AmountsOfTax:
         """The same where further rows were not seen, among which there may be refunds."""
@@ -356,11 +356,11 @@ def _by_layout(
     held = layout.of_tax()
     given = [name for name in MONEY_ARGUMENTS if getattr(terms, name) not in (None, {})]
     layout.check(labels, amounts=not given)
-    said = {name: held[name] for name in MONEY_ARGUMENTS if name in held and name not in given}
-    said["parts"] = {**held.get("parts", {}), **(terms.parts or {})} or None
-    said["delivery"] = terms.delivery or held.get("delivery")
+    used = {name: held[name] for name in MONEY_ARGUMENTS if name in held and name not in given}
+    used["parts"] = {**held.get("parts", {}), **(terms.parts or {})} or None
+    used["delivery"] = terms.delivery or held.get("delivery")
     notes = [*layout.new(frame, labels), *layout.gone(labels)]
-    terms = replace(terms, **said)
+    terms = replace(terms, **used)
     changed = [*layout.no_longer_zero(frame)] if terms.amount is None else []
     notes += [f"{label!r} {NOT_ZERO_ANY_MORE}" for label in changed]
     reading = layout.reading

@@ -284,26 +284,26 @@ class Marks:
 
     def notes(self) -> list[str]:
         """How the columns are read, in sentences, where that is not plain from each cell."""
-        said = []
+        notes = []
         for label, mark in self.of.items():
             seen = self.evidence[label]
             own = seen.mark
             if mark == "comma" and own != "none":
                 cell = seen.example("dots 0", "dots", "comma", "comma 3", "commas 0", "commas")
                 read = f": {cell!r} is {_in_dollars(cell, mark)}" if cell else ""
-                said.append(f"{label!r} is read with a decimal comma{read}")
+                notes.append(f"{label!r} is read with a decimal comma{read}")
             elif mark == "point" and own != "point" and seen.has("dots", "dots 0"):
                 cell = seen.example("dots 0", "dots")
                 read = f"{cell!r} is {_in_dollars(cell, mark)}"
-                said.append(f"{label!r} is read with a decimal point: {read}")
+                notes.append(f"{label!r} is read with a decimal point: {read}")
             elif mark == "both":
                 example = seen.example("dots 0", "comma", "comma 3", "commas 0")
                 other = seen.example("point", "point 3", "blanks", "apostrophes", "commas 0")
-                said.append(
+                notes.append(
                     f"{label!r}: cells such as {example!r} and {other!r} contradict each other on"
                     " the decimal mark; those that could be meant otherwise are not read"
                 )
-        return said
+        return notes
 
 
 def marks_of(
