@@ -221,21 +221,21 @@ async def _restore(pool: Any, trace: object) -> None:  # noqa: ANN401 - a pool o
     """
     if not hasattr(pool, "_assign_requests_to_connections"):
         return
-    for one in pool._requests[:]:  # noqa: SLF001 - there is no public way
-        if one.request.extensions.get("trace") is trace:
-            pool._requests.remove(one)  # noqa: SLF001 - as above
-    used = {id(one.connection) for one in pool._requests}  # noqa: SLF001 - as above
+    for request in pool._requests[:]:  # noqa: SLF001 - there is no public way
+        if request.request.extensions.get("trace") is trace:
+            pool._requests.remove(request)  # noqa: SLF001 - as above
+    used = {id(request.connection) for request in pool._requests}  # noqa: SLF001 - as above
     lost = [
-        one
-        for one in pool._connections  # noqa: SLF001 - as above
-        if id(one) not in used and not (one.is_idle() or one.is_closed())
+        connection
+        for connection in pool._connections  # noqa: SLF001 - as above
+        if id(connection) not in used and not (connection.is_idle() or connection.is_closed())
     ]
-    for one in lost:
-        pool._connections.remove(one)  # noqa: SLF001 - as above
+    for connection in lost:
+        pool._connections.remove(connection)  # noqa: SLF001 - as above
     if lost:
         lost += pool._assign_requests_to_connections()  # noqa: SLF001 - others may wait for one
-        for one in lost:
-            await one.aclose()
+        for connection in lost:
+            await connection.aclose()
 
 
 def read_body(response: httpx.Response, deadline: Deadline) -> bytes:
@@ -247,13 +247,13 @@ def read_body(response: httpx.Response, deadline: Deadline) -> bytes:
     """
     deadline.start()
     if response.is_stream_consumed:  # by an event hook, or there was no stream
-        return checked(response.content)
+        return checked_body(response.content)
     body = bytearray()
     for part in response.iter_raw():
         deadline.left()
         body += part
-        checked(body)
-    return unpacked(bytes(body), response.headers.get("content-encoding", ""))
+        checked_body(body)
+    return unpacked_body(bytes(body), response.headers.get("content-encoding", ""))
 
 
 async def aread_body(response: httpx.Response, start: Callable[[], None]) -> bytes:
@@ -261,17 +261,17 @@ async def aread_body(response: httpx.Response, start: Callable[[], None]) -> byt
     start()
     try:
         if response.is_stream_consumed:
-            return checked(response.content)
+            return checked_body(response.content)
         body = bytearray()
         async for part in response.aiter_raw():
             body += part
-            checked(body)
+            checked_body(body)
     finally:
         await response.aclose()
-    return unpacked(bytes(body), response.headers.get("content-encoding", ""))
+    return unpacked_body(bytes(body), response.headers.get("content-encoding", ""))
 
 
-def checked(body: Body) -> Body:
+def checked_body(body: Body) -> Body:
     """The body, or as much of it as there is, unless it is too large.
 
     Raises:
@@ -282,7 +282,7 @@ def checked(body: Body) -> Body:
     return body
 
 
-def unpacked(body: bytes, encoding: str) -> bytes:
+def unpacked_body(body: bytes, encoding: str) -> bytes:
     """The body without its encoding. None was requested; some services send gzip regardless.
 
     Raises:
@@ -307,7 +307,7 @@ def unpacked(body: bytes, encoding: str) -> bytes:
 
 def _inflated(body: bytes, window: int) -> bytes:
     stream = zlib.decompressobj(window)
-    whole = checked(stream.decompress(body, LARGEST_BODY + 1))
+    whole = checked_body(stream.decompress(body, LARGEST_BODY + 1))
     if not stream.eof:
         raise zlib.error("the response was cut off")
     return whole

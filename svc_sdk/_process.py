@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import weakref
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 import httpx
 
 from svc_sdk import _responses
-from svc_sdk._responses import Failure
+from svc_sdk._responses import Failure, Reply
 
 if TYPE_CHECKING:
+    from svc_sdk._requests import Call
     from svc_sdk._settings import Settings
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
@@ -60,15 +63,32 @@ def _load(*modules: str) -> None:
     _responses.load_models()
 
 
+class LocalService(Protocol):
+    """A service in the client's own process, which serves requests without a connection."""
+
+    @property
+    def address(self) -> str | None:
+        """Where it listens for the requests that are sent; `None` while it has no port."""
+
+    def respond(self, call: Call) -> Reply | Failure | None:
+        """The outcome of one attempt; `None` where the request is to be sent to `address`.
+
+        It may block: an `AsyncSvc` calls it in a thread.
+        """
+
+
 class OfProcess(Generic[Http]):
     """Base class of both clients: holds the HTTP client, and replaces its own after a fork."""
 
     _at_first_request: tuple[str, ...]
     """The modules that the HTTP client would load at its first request."""
-    _settings: Settings
+    _given: Settings
+    """The settings as they were last: see `_settings`."""
     _owns_http: bool
     _used: tuple[object, Http]
     """The HTTP client, and the process that it is of."""
+    _local: LocalService | None = None
+    """What serves requests before they are sent."""
 
     def _use(self, injected: object, kind: type[Http]) -> None:
         """Use an injected HTTP client, of httpx or of httpx2, or else one of our own.
@@ -88,12 +108,41 @@ class OfProcess(Generic[Http]):
         _load(*self._at_first_request)
         self._owns_http = injected is None
         if injected is None:
-            self._settings = self._settings.routed()
+            self._given = self._given.routed()
         # both libraries have the methods that are called here
         self._used = _process, self._new_http() if injected is None else cast("Http", injected)
 
     def _new_http(self) -> Http:
         raise NotImplementedError
+
+    def _attach(self, local: LocalService) -> None:
+        """Have a local service serve requests before they are sent."""
+        self._local = local
+        self._end_with_client(self._http)
+
+    def _end_with_client(self, http: Http) -> None:
+        """Close an HTTP client with this client: one of a local service is rarely closed."""
+        if isinstance(http, httpx.Client):  # an asynchronous one can only be closed in its loop
+            weakref.finalize(self, http.close)
+
+    @property
+    def _settings(self) -> Settings:
+        """The settings, with the address of a local service once that has a port."""
+        address = None if self._local is None else self._local.address
+        if address is not None and address != self._given.base_url:
+            self._given = replace(self._given, base_url=address)
+        return self._given
+
+    def _served(self, call: Call) -> Reply | Failure | None:
+        """The outcome of an attempt of which nothing is sent; `None` where it is to be sent."""
+        if self._is_foreign:
+            return OTHER_PROCESS
+        if self._local is None or self._http.is_closed:
+            return None
+        outcome = self._local.respond(call)
+        if isinstance(outcome, Reply):
+            return self._settings.without_key(outcome.status, dict(outcome.headers), outcome.body)
+        return outcome
 
     @property
     def _http(self) -> Http:
@@ -107,6 +156,8 @@ class OfProcess(Generic[Http]):
                 _inherited.append(http)
                 if not http.is_closed:  # else this client stays closed
                     http = self._new_http()
+                    if self._local is not None:
+                        self._end_with_client(http)
                 self._used = _process, http
         return http
 

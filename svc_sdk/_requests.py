@@ -33,18 +33,18 @@ HEALTH = Call("GET", "/healthz")
 FRESHNESS = Call("GET", "/v1/freshness")
 
 
-def lookup(
+def lookup_call(
     state: str,
     *,
-    address: str | None,
-    city: str | None,
-    zip: str | None,  # noqa: A002 - the specification's name (SPEC 4.4)
-    location: str | None,
-    lat: float | None,
-    lng: float | None,
-    as_of: date | str | None,
-    period: str | None,
-    mode: str,
+    address: str | None = None,
+    city: str | None = None,
+    zip: str | None = None,  # noqa: A002 - the specification's name (SPEC 4.4)
+    location: str | None = None,
+    lat: float | None = None,
+    lng: float | None = None,
+    as_of: date | str | None = None,
+    period: str | None = None,
+    mode: str = "simple",
 ) -> Call:
     """The request of a rate lookup.
 
@@ -68,13 +68,13 @@ def lookup(
     return Call("GET", f"/v1/tax/{_segment(code)}", tuple(params.items()))
 
 
-def list_nexus(state: str | None, nexus_type: str | None) -> Call:
-    """The request that lists nexus records. Raises as `lookup`."""
+def list_nexus_call(state: str | None = None, nexus_type: str | None = None) -> Call:
+    """The request that lists nexus records. Raises as `lookup_call`."""
     filters = {"state": state, "nexus_type": nexus_type}
     return Call("GET", _NEXUS, _chosen(filters))
 
 
-def add_nexus(
+def add_nexus_call(
     state: str,
     *,
     nexus_type: str,
@@ -82,7 +82,7 @@ def add_nexus(
     address: str | None,
     notes: str | None,
 ) -> Call:
-    """The request that adds or updates a nexus record. Raises as `lookup`."""
+    """The request that adds or updates a nexus record. Raises as `lookup_call`."""
     record = {"state": _given("state", state), "nexus_type": _given("nexus_type", nexus_type)}
     if registered_at is not None:
         record["registered_at"] = _calendar_date("registered_at", registered_at)
@@ -92,8 +92,8 @@ def add_nexus(
     return Call("POST", _NEXUS, json=record)
 
 
-def remove_nexus(state: str, nexus_type: str | None) -> Call:
-    """The request that removes nexus records (SPEC 4.1). Raises as `lookup`.
+def remove_nexus_call(state: str, nexus_type: str | None = None) -> Call:
+    """The request that removes nexus records (SPEC 4.1). Raises as `lookup_call`.
 
     An empty `nexus_type` is refused: it must never come to mean every type.
     """
@@ -136,9 +136,9 @@ def _one_line(address: str, state: str, zip_code: str | None) -> str:
         return address
     zip5, _, extra = zip_code.partition("-")
     for found in re.finditer(r"(?<!\d)(\d{5})(?:-(\d{4}))?(?![\d-])", address):
-        there = found[2] or ""
-        if found.start() > 0 and found[1] == zip5 and (there or extra) == (extra or there):
-            full = "-".join(part for part in (zip5, there or extra) if part)
+        plus_four = found[2] or ""
+        if found.start() > 0 and found[1] == zip5 and (plus_four or extra) == (extra or plus_four):
+            full = "-".join(part for part in (zip5, plus_four or extra) if part)
             return address[: found.start()] + full + address[found.end() :]
     line = address.rstrip(" ,")
     if re.search(rf"\b{re.escape(state)}$", line, re.IGNORECASE):

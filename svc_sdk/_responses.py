@@ -130,37 +130,37 @@ def _http_date(value: str) -> datetime | None:
     return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
 
 
-def lookup(outcome: Reply | Failure, attempts: int) -> models.TaxResponse:
+def parse_lookup(outcome: Reply | Failure, attempts: int) -> models.TaxResponse:
     """The result of a lookup (SPEC 2.1). Raises as `_result`."""
     result: models.TaxResponse = _result(outcome, _models().TaxResponse, attempts)
     return result
 
 
-def health(outcome: Reply | Failure, attempts: int) -> models.HealthResponse:
+def parse_health(outcome: Reply | Failure, attempts: int) -> models.HealthResponse:
     """The liveness of the service (SPEC 2.6). Raises as `_result`."""
     result: models.HealthResponse = _result(outcome, _models().HealthResponse, attempts)
     return result
 
 
-def freshness(outcome: Reply | Failure, attempts: int) -> models.Freshness:
+def parse_freshness(outcome: Reply | Failure, attempts: int) -> models.Freshness:
     """The age of the data, by state. Raises as `_result`."""
     result: models.Freshness = _result(outcome, _models().Freshness, attempts)
     return result
 
 
-def nexus_list(outcome: Reply | Failure, attempts: int) -> models.NexusList:
+def parse_nexus_list(outcome: Reply | Failure, attempts: int) -> models.NexusList:
     """The nexus records that were listed. Raises as `_result`."""
     result: models.NexusList = _result(outcome, _models().NexusList, attempts)
     return result
 
 
-def nexus_record(outcome: Reply | Failure, attempts: int) -> models.NexusRecord:
+def parse_nexus_record(outcome: Reply | Failure, attempts: int) -> models.NexusRecord:
     """The nexus record that was added or updated. Raises as `_result`."""
     result: models.NexusRecord = _result(outcome, _models().NexusRecord, attempts)
     return result
 
 
-def nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemoval:
+def parse_nexus_removal(outcome: Reply | Failure, attempts: int) -> models.NexusRemoval:
     """What a removal did (SPEC 4.1): any success is one, with a number of records or without.
 
     Raises as `_result`, also where a success reports an error instead.
@@ -272,19 +272,19 @@ def _parsed(body: bytes, decoder: json.JSONDecoder = _PLAIN) -> Json:
     if body.count(b"[") + body.count(b"{") > _DEEPEST:
         level = [parsed]
         for _ in range(_DEEPEST):
-            level = [one[key] for one, key in _inner(level)]
-        for one, key in list(_inner(level)):
-            one[key] = _TOO_DEEP
+            level = [container[key] for container, key in _inner(level)]
+        for container, key in list(_inner(level)):
+            container[key] = _TOO_DEEP
     return parsed
 
 
 def _inner(values: list[Json]) -> Iterator[tuple[Json, Json]]:
     """Each object or array within these values, as where it stands."""
-    for one in values:
-        if isinstance(one, dict | list):
-            for key, item in one.items() if isinstance(one, dict) else enumerate(one):
+    for value in values:
+        if isinstance(value, dict | list):
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
                 if isinstance(item, dict | list):
-                    yield one, key
+                    yield value, key
 
 
 def _floats(value: Json) -> Json:
@@ -309,15 +309,18 @@ def _readable(body: bytes) -> Json:
 
 
 def _error(reply: Reply, *, attempts: int) -> errors.SvcError:
+    """The exception for a status that is no success, with all that the body says of the error."""
     body = _readable(reply.body)
     envelope = body if isinstance(body, dict) else {}
     objects = [*_nested(envelope), envelope]
-    detail = next(filter(None, (_detail(one.get("detail")) for one in reversed(objects))), ())
+    detail = next(filter(None, (_detail(part.get("detail")) for part in reversed(objects))), ())
     waits = reply.retry_after
     kind = errors.ServiceError if reply.status in _SERVER else errors.SvcError
     return _BY_STATUS.get(reply.status, kind)(
         _first(objects, "message")
-        or _shown("; ".join(f"{'.'.join(map(str, one.loc))}: {one.msg}" for one in detail)[:_CUT])
+        or _shown(
+            "; ".join(f"{'.'.join(map(str, item.loc))}: {item.msg}" for item in detail)[:_CUT]
+        )
         or _first(objects, "error_description", "detail", "title", "error")
         or _plain_message(reply, body),
         status_code=reply.status,
@@ -343,7 +346,9 @@ def _nested(envelope: dict[str, Json]) -> Iterator[dict[str, Json]]:
 
 def _first(objects: list[dict[str, Json]], *names: str) -> str | None:
     """The first text among these fields."""
-    return next((text for one in objects for name in names if (text := _text(one.get(name)))), None)
+    return next(
+        (text for part in objects for name in names if (text := _text(part.get(name)))), None
+    )
 
 
 def _code_as_error(objects: list[dict[str, Json]]) -> str | None:
@@ -394,10 +399,10 @@ def _shown(text: str) -> str:
 
 
 def _seconds(objects: list[dict[str, Json]]) -> float | None:
-    values = (one.get("retry_after_seconds") for one in objects)
+    values = (part.get("retry_after_seconds") for part in objects)
     numbers = (
-        float(min(one, _LONGEST_RETRY_AFTER))
-        for one in values
-        if isinstance(one, int | float) and not isinstance(one, bool) and one >= 0
+        float(min(seconds, _LONGEST_RETRY_AFTER))
+        for seconds in values
+        if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0
     )
     return next(numbers, None)

@@ -259,10 +259,10 @@ def _state(file: str) -> tuple[int, int, int]:
 
 def _has_certificate(folder: str) -> bool:
     try:
-        files = [one for one in Path(folder).iterdir() if _HASHED.fullmatch(one.name)]
+        files = [file for file in Path(folder).iterdir() if _HASHED.fullmatch(file.name)]
     except OSError:
         return False
-    return any(_is_certificate(one) for one in files)
+    return any(_is_certificate(file) for file in files)
 
 
 def _is_certificate(file: Path) -> bool:

@@ -9,7 +9,7 @@ import httpx
 
 from svc_sdk import _requests, _responses
 from svc_sdk._attempt import FAILURES, aread_body, awithin
-from svc_sdk._process import OTHER_PROCESS, OfProcess
+from svc_sdk._process import OfProcess
 from svc_sdk._retry import decide
 from svc_sdk._settings import (
     CLOSED,
@@ -84,7 +84,7 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         http_client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     ) -> None:
         api_key = as_secret(api_key)
-        self._settings = Settings.checked(api_key, base_url, timeout, max_retries)
+        self._given = Settings.checked(api_key, base_url, timeout, max_retries)
         self._use(http_client, httpx.AsyncClient)
 
     async def lookup(
@@ -127,7 +127,7 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
             TypeError: an argument of the wrong type; nothing is sent.
             SvcError: the call failed (SPEC 7), after the retries of SPEC 8.
         """
-        call = _requests.lookup(
+        call = _requests.lookup_call(
             state,
             address=address,
             city=city,
@@ -139,7 +139,7 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
             period=period,
             mode=mode,
         )
-        return await self._send(call, _responses.lookup)
+        return await self._send(call, _responses.parse_lookup)
 
     async def health(self) -> HealthResponse:
         """Whether the service is alive (SPEC 4.2).
@@ -147,7 +147,7 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         Raises:
             SvcError: it did not say so.
         """
-        return await self._send(_requests.HEALTH, _responses.health)
+        return await self._send(_requests.HEALTH, _responses.parse_health)
 
     async def freshness(self) -> Freshness:
         """How old and how complete the service's data is, per state.
@@ -155,7 +155,7 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
         Raises:
             SvcError: the call failed (SPEC 7).
         """
-        return await self._send(_requests.FRESHNESS, _responses.freshness)
+        return await self._send(_requests.FRESHNESS, _responses.parse_freshness)
 
     async def list_nexus(
         self, state: str | None = None, nexus_type: str | None = None
@@ -170,7 +170,8 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
             NotFoundError: also where a service does not list (404, or 405).
             SvcError: the call failed (SPEC 7).
         """
-        return await self._send(_requests.list_nexus(state, nexus_type), _responses.nexus_list)
+        call = _requests.list_nexus_call(state, nexus_type)
+        return await self._send(call, _responses.parse_nexus_list)
 
     async def add_nexus(
         self,
@@ -194,14 +195,14 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
             ValueError: an empty state or type, or an invalid date; nothing is sent.
             SvcError: the call failed (SPEC 7).
         """
-        call = _requests.add_nexus(
+        call = _requests.add_nexus_call(
             state,
             nexus_type=nexus_type,
             registered_at=registered_at,
             address=address,
             notes=notes,
         )
-        return await self._send(call, _responses.nexus_record)
+        return await self._send(call, _responses.parse_nexus_record)
 
     async def remove_nexus(self, state: str, nexus_type: str | None = None) -> NexusRemoval:
         """Remove nexus registrations of a state (SPEC 4.1).
@@ -218,7 +219,8 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
             ValueError: an empty state or type; nothing is sent.
             SvcError: the call failed (SPEC 7).
         """
-        return await self._send(_requests.remove_nexus(state, nexus_type), _responses.nexus_removal)
+        call = _requests.remove_nexus_call(state, nexus_type)
+        return await self._send(call, _responses.parse_nexus_removal)
 
     async def aclose(self) -> None:
         """Close the connections; an injected HTTP client is left open (SPEC 4.4)."""
@@ -282,9 +284,24 @@ class AsyncSvc(OfProcess[httpx.AsyncClient]):
             # the frames below hold the parsed body
             raise error.with_traceback(None) from None
 
+    async def _served_in_thread(self, call: _requests.Call) -> Reply | Failure | None:
+        """As `_served`; no event loop waits for a local service."""
+        if self._local is None:
+            return self._served(call)
+        import asyncio  # noqa: PLC0415 - not small, and loaded by now
+
+        try:
+            return await asyncio.to_thread(self._served, call)
+        except RuntimeError:  # the main thread has ended: no executor takes work
+            return self._served(call)
+
     async def _exchange(self, call: _requests.Call) -> Reply | Failure:
-        if self._is_foreign:
-            return OTHER_PROCESS
+        """Make one attempt: in this process where it is served here, else over HTTP.
+
+        The connection is given back or closed, whatever happens. No key is in what is returned.
+        """
+        if served := await self._served_in_thread(call):
+            return served
         http = self._http
         request = self._settings.request(http, call)
         response: httpx.Response | None = None

@@ -9,7 +9,7 @@ import httpx
 
 from svc_sdk import _requests, _responses
 from svc_sdk._attempt import FAILURES, read_body, within
-from svc_sdk._process import OTHER_PROCESS, OfProcess
+from svc_sdk._process import OfProcess
 from svc_sdk._retry import decide
 from svc_sdk._settings import (
     CLOSED,
@@ -73,7 +73,7 @@ class Svc(OfProcess[httpx.Client]):
         http_client: httpx.Client | httpx2.Client | None = None,
     ) -> None:
         api_key = as_secret(api_key)
-        self._settings = Settings.checked(api_key, base_url, timeout, max_retries)
+        self._given = Settings.checked(api_key, base_url, timeout, max_retries)
         self._use(http_client, httpx.Client)
 
     def lookup(
@@ -116,7 +116,7 @@ class Svc(OfProcess[httpx.Client]):
             TypeError: an argument of the wrong type; nothing is sent.
             SvcError: the call failed (SPEC 7), after the retries of SPEC 8.
         """
-        call = _requests.lookup(
+        call = _requests.lookup_call(
             state,
             address=address,
             city=city,
@@ -128,7 +128,7 @@ class Svc(OfProcess[httpx.Client]):
             period=period,
             mode=mode,
         )
-        return self._send(call, _responses.lookup)
+        return self._send(call, _responses.parse_lookup)
 
     def health(self) -> HealthResponse:
         """Whether the service is alive (SPEC 4.2).
@@ -136,7 +136,7 @@ class Svc(OfProcess[httpx.Client]):
         Raises:
             SvcError: it did not say so.
         """
-        return self._send(_requests.HEALTH, _responses.health)
+        return self._send(_requests.HEALTH, _responses.parse_health)
 
     def freshness(self) -> Freshness:
         """How old and how complete the service's data is, per state.
@@ -144,7 +144,7 @@ class Svc(OfProcess[httpx.Client]):
         Raises:
             SvcError: the call failed (SPEC 7).
         """
-        return self._send(_requests.FRESHNESS, _responses.freshness)
+        return self._send(_requests.FRESHNESS, _responses.parse_freshness)
 
     def list_nexus(self, state: str | None = None, nexus_type: str | None = None) -> NexusList:
         """The account's nexus registrations, ordered by state, then type: iterate over the result.
@@ -157,7 +157,8 @@ class Svc(OfProcess[httpx.Client]):
             NotFoundError: also where a service does not list (404, or 405).
             SvcError: the call failed (SPEC 7).
         """
-        return self._send(_requests.list_nexus(state, nexus_type), _responses.nexus_list)
+        call = _requests.list_nexus_call(state, nexus_type)
+        return self._send(call, _responses.parse_nexus_list)
 
     def add_nexus(
         self,
@@ -181,14 +182,14 @@ class Svc(OfProcess[httpx.Client]):
             ValueError: an empty state or type, or an invalid date; nothing is sent.
             SvcError: the call failed (SPEC 7).
         """
-        call = _requests.add_nexus(
+        call = _requests.add_nexus_call(
             state,
             nexus_type=nexus_type,
             registered_at=registered_at,
             address=address,
             notes=notes,
         )
-        return self._send(call, _responses.nexus_record)
+        return self._send(call, _responses.parse_nexus_record)
 
     def remove_nexus(self, state: str, nexus_type: str | None = None) -> NexusRemoval:
         """Remove nexus registrations of a state (SPEC 4.1).
@@ -205,7 +206,8 @@ class Svc(OfProcess[httpx.Client]):
             ValueError: an empty state or type; nothing is sent.
             SvcError: the call failed (SPEC 7).
         """
-        return self._send(_requests.remove_nexus(state, nexus_type), _responses.nexus_removal)
+        call = _requests.remove_nexus_call(state, nexus_type)
+        return self._send(call, _responses.parse_nexus_removal)
 
     def close(self) -> None:
         """Close the connections; an injected HTTP client is left open (SPEC 4.4)."""
@@ -266,8 +268,12 @@ class Svc(OfProcess[httpx.Client]):
             raise error.with_traceback(None) from None
 
     def _exchange(self, call: _requests.Call) -> Reply | Failure:
-        if self._is_foreign:
-            return OTHER_PROCESS
+        """Make one attempt: in this process where it is served here, else over HTTP.
+
+        The connection is given back or closed, whatever happens. No key is in what is returned.
+        """
+        if served := self._served(call):
+            return served
         http = self._http
         request = self._settings.request(http, call)
         response: httpx.Response | None = None

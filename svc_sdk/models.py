@@ -95,7 +95,7 @@ def _advisories(value: object) -> object:
     """A list of strings and advisories, whatever was sent: a rate is not lost for its warning."""
     if value is None:
         return []
-    return [_advisory(one) for one in (value if isinstance(value, list | tuple) else [value])]
+    return [_advisory(item) for item in (value if isinstance(value, list | tuple) else [value])]
 
 
 def _advisory(value: object) -> object:
@@ -149,7 +149,7 @@ class _Answer(BaseModel):
     @classmethod
     def _keep_unreadable(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - whatever was sent
         result = handler(value)
-        missing = {name for name, one in result.__dict__.items() if one is None}
+        missing = {name for name, found in result.__dict__.items() if found is None}
         if missing and isinstance(value, dict):
             unreadable = {
                 name: sent for name, sent in value.items() if sent is not None and name in missing

@@ -84,9 +84,6 @@ def __dir__() -> list[str]:
     )
 
 
-def load_ipython_extension(shell: object) -> None:
-    """`%load_ext svc_tools`: the magic `%svc TX 78701`."""
-    with needs("%svc", "notebook"):
-        from svc_tools.widgets.magic import register  # noqa: PLC0415 - only IPython asks for it
+def load_ipython_extension(_shell: object) -> None:
+    """`%load_ext svc_tools`: cards also in a shell that was started after the import."""
     show_cards()
-    register(shell)

@@ -124,6 +124,10 @@ class _Finder:  # a MetaPathFinder; importlib.abc would take 10 ms to load
         path: Sequence[str] | None,  # noqa: ARG002 - the finder's signature
         target: ModuleType | None = None,  # noqa: ARG002 - as above
     ) -> ModuleSpec | None:
+        """Find the watched module with a loader that registers `df.svc` once the module is loaded.
+
+        `None` for every other module. The other finders are used for it, without this one.
+        """
         if fullname != self._name or self._finding:
             return None
         self._finding = True

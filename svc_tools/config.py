@@ -1,6 +1,7 @@
 """Configuration: key, address, cache, zone and folders, from arguments or environment; clients.
 
-This is the only module that reads the environment.
+This is the only module that reads the environment. It also tells a wrong address from a place that
+the service does not know: see `address_checked`.
 """
 
 from __future__ import annotations
@@ -8,22 +9,22 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 import sys
 import warnings
-import weakref
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
+from weakref import WeakSet
 
 import httpx
 import pydantic
 from pydantic import SecretStr
 
-from svc_sdk import AsyncSvc, Svc, SvcError, __version__, _responses
-from svc_sdk._responses import Failure
-from svc_sdk._route import UnusableVariableError
-from svc_sdk._settings import checked_url, no_cookies
+from svc_sdk import AsyncSvc, NotFoundError, ServiceError, Svc, SvcError, __version__, wire
+from svc_sdk.wire import Call, Failure, Reply, UnusableVariableError, checked_url
 from svc_tools.base.extras import require, require_pydantic
 from svc_tools.base.operating_system import user_folder
 from svc_tools.show.notebook import in_notebook
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import tzinfo
 
-    from svc_sdk._requests import Call
-    from svc_sdk._responses import Reply
-    from svc_sdk._settings import Settings
     from svc_tools.service.embedded import Computation as Computation  # noqa: PLC0414 - of its runs
     from svc_tools.service.embedded import EmbeddedService
     from svc_tools.service.embedded import Located as Located  # noqa: PLC0414 - the same
@@ -102,23 +100,37 @@ class ConfigurationError(ValueError):
     """A setting is missing or unusable; the message says what to set."""
 
 
+class _InProcess:
+    """The embedded service as that of a client in the same process (`wire.LocalService`)."""
+
+    def __init__(self, service: EmbeddedService) -> None:
+        self._service = service
+
+    @property
+    def address(self) -> str | None:
+        """Where its port is, once there is one."""
+        return self._service.address
+
+    def respond(self, call: Call) -> Reply | Failure | None:
+        """The response to a lookup, which is computed here; `None` for other requests.
+
+        Their port is served from now on. Where the service was closed, that is the failure of
+        every request; where its port cannot be served, of all but lookups.
+        """
+        if self._service.running:
+            found = self._service.look_up(call.method, call.path, call.params)
+            if found is not None:
+                return Reply(*found)
+        if trouble := self._service.trouble:
+            code, why = trouble
+            return Failure(why, retryable=False, sent=False, final=True, code=code)
+        return None
+
+
 class _OfEmbedded:
     """The properties of both clients of the embedded service."""
 
     _service: EmbeddedService
-    _given: Settings
-
-    @property
-    def _settings(self) -> Settings:
-        """The settings, with the address of the port once there is one."""
-        address = self._service.address
-        if address is not None and address != self._given.base_url:
-            self._given = replace(self._given, base_url=address)
-        return self._given
-
-    @_settings.setter
-    def _settings(self, settings: Settings) -> None:
-        self._given = settings
 
     @property
     def base_url(self) -> str:
@@ -159,27 +171,12 @@ class _OfEmbedded:
     @property
     def is_here(self) -> bool:
         """Whether its lookups are computed in this process: a forked child's are its parent's."""
-        return not (self._service.inherited or self._service.closed)
+        return self._service.running
 
     @property
     def closed(self) -> bool:
         """Whether the service was closed: no request succeeds anymore."""
         return self._service.closed
-
-    def result_here(self, call: Call) -> Reply | Failure | None:
-        """The result of a request that does not need the port: of a lookup, computed here.
-
-        `None` for others: their port is served from now on. Where the service was closed, that is
-        the failure of every request; where its port cannot be served, of all but lookups.
-        """
-        if self.is_here:
-            found = self._service.look_up(call.method, call.path, call.params)
-            if found is not None:
-                return self._settings.without_key(*found)
-        if trouble := self._service.trouble:
-            code, why = trouble
-            return Failure(why, retryable=False, sent=False, final=True, code=code)
-        return None
 
     def computation(self) -> Computation | None:
         """A run of many lookups over the rate book as it is now; to be closed.
@@ -194,9 +191,10 @@ class _OfEmbedded:
 
     def refusal(self, error: Exception, path: str) -> SvcError:
         """The error of the lookup in which this was raised, as that of a request to its path."""
-        reply = self._settings.without_key(*self._service.refused(error, path))
+        assert isinstance(self, Svc | AsyncSvc)  # noqa: S101 - as both clients are
+        reply = wire.settings_of(self).without_key(*self._service.refused(error, path))
         try:
-            _responses.lookup(reply, 1)
+            wire.parse_lookup(reply, 1)
         except SvcError as refused:
             return refused
         raise AssertionError(reply.status)
@@ -215,20 +213,7 @@ class EmbeddedSvc(_OfEmbedded, Svc):
         super().__init__(
             service.api_key, base_url=_BEFORE_THE_PORT, timeout=timeout, max_retries=max_retries
         )
-
-    def _new_http(self) -> httpx.Client:
-        http = httpx.Client(
-            transport=self._service.transport(),
-            timeout=self._settings.timeout,
-            cookies=no_cookies(),
-        )
-        # a notebook rarely closes a client: its connections end with it, or with the process
-        weakref.finalize(self, http.close)
-        return http
-
-    def _exchange(self, call: Call) -> Reply | Failure:
-        found = None if self._http.is_closed else self.result_here(call)
-        return found or super()._exchange(call)
+        wire.attach_local(self, _InProcess(service))
 
 
 class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
@@ -241,17 +226,7 @@ class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
         super().__init__(
             service.api_key, base_url=_BEFORE_THE_PORT, timeout=timeout, max_retries=max_retries
         )
-
-    async def _exchange(self, call: Call) -> Reply | Failure:
-        import asyncio  # noqa: PLC0415 - not small, and loaded by now
-
-        if self._http.is_closed:
-            return await super()._exchange(call)
-        try:  # in a thread: no event loop waits for a lookup
-            found = await asyncio.to_thread(self.result_here, call)
-        except RuntimeError:  # the main thread has ended: no executor takes work
-            found = self.result_here(call)
-        return found or await super()._exchange(call)
+        wire.attach_local(self, _InProcess(service))
 
 
 def connect(
@@ -508,7 +483,7 @@ _OF_EMBEDDED = "embedded:"
 
 def account_fingerprint(client: Svc | AsyncSvc) -> str:
     """16 hexadecimal digits that identify an account, from which its key cannot be recovered."""
-    key = client._settings.key  # noqa: SLF001 - the key is hidden from all but this
+    key = wire.settings_of(client).key
     return hashlib.blake2b(
         key.get_secret_value().encode(), digest_size=8, person=b"svc cache"
     ).hexdigest()
@@ -610,7 +585,7 @@ def seller_delivery() -> DeliveryAs | None:
         ConfigurationError: it is neither "optional" nor "only".
     """
     value = _variable(_DELIVERY_VARIABLE).casefold()
-    found = next((one for one in DELIVERIES if one == value), None)
+    found = next((delivery for delivery in DELIVERIES if delivery == value), None)
     if value and found is None:
         raise ConfigurationError(
             f"{_DELIVERY_VARIABLE} is {value!r}; expected optional (buyers can avoid the charge for"
@@ -664,3 +639,77 @@ def _started() -> Iterator[None]:
         yield
     except embedded.StartError as error:  # its message is a sentence
         raise ConfigurationError(f"The embedded service cannot start. {error}") from None
+
+
+NO_PATH = "PATH_NOT_FOUND"
+"""The code with which the service of this toolkit says that a path does not exist."""
+_REFUSED = range(400, 500)
+_PREFIX = re.compile(r"/v1(?:/.*)?$")
+# a wrong address, such as one that ends in /v1, gives 404 for every place, as a service does that
+# knows none of them; the health check has no place, so its 404 is the address's
+_proven: WeakSet[Svc | AsyncSvc] = WeakSet()
+"""The clients whose address is known to be right: they had a success, or a health check."""
+
+
+class WrongAddressError(ServiceError):
+    """No service is at the address: its health check is not there either."""
+
+
+@contextmanager
+def address_checked(client: Svc) -> Iterator[None]:
+    """Around a single request: its 404 is its own only where the address is right.
+
+    The health is requested once, where no request of the client has succeeded so far.
+
+    Raises:
+        WrongAddressError: a request within was a 404, and so is the health check.
+    """
+    try:
+        yield
+    except NotFoundError as error:
+        if not is_right_address(client):
+            health = wire.exchange_once(client, wire.HEALTH)
+            if fault := address_fault(client, error, health):
+                raise fault from None
+        raise
+    note_right_address(client)
+
+
+def is_right_address(client: Svc | AsyncSvc) -> bool:
+    """Whether a client's address is known to be right; that of the embedded service always is."""
+    return isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc) or client in _proven
+
+
+def note_right_address(client: Svc | AsyncSvc) -> None:
+    """Note that a request of a client succeeded."""
+    _proven.add(client)
+
+
+def address_fault(
+    client: Svc | AsyncSvc, error: SvcError, health: Reply | Failure
+) -> WrongAddressError | None:
+    """The fault of the address behind the 404 of a lookup; `None` where the place is not known.
+
+    Args:
+        client: the client.
+        error: the 404 of the lookup.
+        health: the response to the health check.
+    """
+    status = health.status if isinstance(health, Reply) else None
+    if status == HTTPStatus.OK:
+        note_right_address(client)
+    # below another path of the service's own, such as /v1/tax, the health check is another 4xx
+    elsewhere = error.error_code == NO_PATH and status in _REFUSED
+    return wrong_address(client, status) if status == HTTPStatus.NOT_FOUND or elsewhere else None
+
+
+def wrong_address(client: Svc | AsyncSvc, status: int | None) -> WrongAddressError:
+    """The error of an address at which there is no service; `status` is its health check's."""
+    settings = wire.settings_of(client)  # a key in an address is hidden
+    address = settings.hide(client.base_url)
+    prefix = _PREFIX.search(httpx.URL(client.base_url).path)
+    advice = f"leave out {settings.hide(prefix[0])} at its end" if prefix else "correct it"
+    return WrongAddressError(
+        f"The address of the service is wrong: {address} has no health check (/healthz); {advice}",
+        status_code=status,
+    )

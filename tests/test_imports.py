@@ -266,7 +266,6 @@ DOORS = [  # without any extra
     ("from svc_tools.frames import enrich_file", "pandas"),
     ("from svc_tools.frames import exposure_of_file", "pandas"),
     ("import svc_tools; svc_tools.panel()", "notebook"),
-    ("import svc_tools; svc_tools.load_ipython_extension(None)", "notebook"),
     ("from svc_tools.page import serve_page; serve_page()", "page"),
     ("from svc_tools.page import serve_page; serve_page(embedded=True)", "service"),
     ("from svc_tools.demo import run_demo", "report"),

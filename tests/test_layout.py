@@ -1,8 +1,9 @@
-"""How the product's modules hang together: no import cycle, and public names at the doors only."""
+"""How the product's modules hang together: no import cycle, names and imports at the doors only."""
 
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import grimp
 import pytest
 
 from scripts.draw_rooms import pictures
+from svc_sdk import AsyncSvc, Svc
 
 ROOT = Path(__file__).parents[1]
 STAR_IMPORTS = {f"svc_tools/excel/com/{name}.py" for name in ("macros", "nexus", "udfs")}
@@ -53,8 +55,6 @@ def test_only_doors_list_their_public_names():
 
 
 SHARED_NAMES = {
-    # the two sides of one door: the request of a lookup, and how its response is read
-    "lookup",
     # a host's function or macro that does what the function of the same name below it does
     "add_registration",
     "forget_key",
@@ -83,7 +83,6 @@ SHARED_NAMES = {
     "Source",
     "Table",
     "decide",
-    "svc",
 }
 """Public names that several modules define. This list may only get shorter."""
 APART = ("svc_tools/cli/", "svc_tools/excel/calc/addin/")
@@ -125,3 +124,62 @@ def test_a_public_name_has_one_meaning():
 def test_the_pictures_of_the_rooms_show_the_imports(name, picture):
     """Where this fails: `python -m scripts.draw_rooms`."""
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == picture
+
+
+DOOR = {"svc_sdk", "svc_sdk.errors", "svc_sdk.models", "svc_sdk.rates", "svc_sdk.wire"}
+"""What the toolkit imports of the client library."""
+CLIENTS = {"Svc", "AsyncSvc"}
+
+
+def private_members():
+    """The private attributes and methods of both clients."""
+    with Svc("key") as client:
+        names = {*vars(client)}.union(*map(vars, (*Svc.__mro__, *AsyncSvc.__mro__)))
+    return {name for name in names if name.startswith("_") and not name.startswith("__")}
+
+
+def reaches(tree, private):
+    """The lines that reach past the door: private imports and members, and private overrides."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules = [one.name for one in node.names if one.name.partition(".")[0] == "svc_sdk"]
+            yield from (node.lineno for one in modules if one not in DOOR)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "svc_sdk":
+            hidden = [one.name for one in node.names if re.match(r"_[^_]", one.name)]
+            if hidden or node.module not in DOOR:
+                yield node.lineno
+        elif isinstance(node, ast.Attribute) and node.attr in private:
+            if not (isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}):
+                yield node.lineno
+        elif isinstance(node, ast.ClassDef) and CLIENTS & {ast.unparse(one) for one in node.bases}:
+            for inner in ast.walk(node):
+                name = getattr(inner, "attr", None) or getattr(inner, "name", None)
+                if name in private:
+                    yield inner.lineno
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import svc_sdk._settings",
+        "from svc_sdk import _requests",
+        "from svc_sdk._responses import Reply",
+        "from svc_sdk.client import Svc",
+        "reply = client._exchange(call)",
+        "self.client._settings.key",
+        "class Mine(Svc):\n    def _exchange(self, call): ...",
+        "class Mine(AsyncSvc):\n    def found(self): return self._http",
+    ],
+)
+def test_a_reach_past_the_door_is_found(code):
+    assert [*reaches(ast.parse(code), private_members())]
+
+
+def test_the_toolkit_reaches_the_client_library_through_its_door_alone():
+    private = private_members()
+    found = [
+        f"{file.relative_to(ROOT).as_posix()}:{line}"
+        for file in (ROOT / "svc_tools").rglob("*.py")
+        for line in reaches(ast.parse(file.read_text(encoding="utf-8")), private)
+    ]
+    assert found == []

@@ -240,8 +240,8 @@ def make_server(app: ASGIApp, on_started: Callable[[], None], **options: object)
             Room.of(self.server_state).tls, self.config.ssl = self.config.ssl, None
             self.config.backlog = _ACCEPTED_AT_ONCE
             await super().startup(sockets)
-            for one in sockets or ():
-                one.listen(
+            for listener in sockets or ():
+                listener.listen(
                     _BACKLOG
                 )  # what asyncio accepts at once is no limit of the system's queue
             try:
@@ -307,8 +307,8 @@ class ThreadServer:
         # its thread is not here: `start` has nothing to wait for, the parent serves
         self._settled = threading.Event()
         self._settled.set()
-        for one in self._sockets:
-            descriptor = one.detach()
+        for listener in self._sockets:
+            descriptor = listener.detach()
             if descriptor >= 0:
                 os.close(descriptor)
 
@@ -320,8 +320,8 @@ class ThreadServer:
         except BaseException as error:  # noqa: BLE001 - raised again by `start`
             self._failure = error
         finally:
-            for one in self._sockets:
-                one.close()
+            for listener in self._sockets:
+                listener.close()
             self._settled.set()
 
 

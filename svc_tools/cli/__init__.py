@@ -53,7 +53,7 @@ def _ended_by_signals() -> Iterator[None]:
     """Handle the other signals to end like Ctrl+C; each has an exit code of its own."""
     received: list[int] = []
     last = 0.0
-    terminals = [one for one in (1, 2) if os.isatty(one)]
+    terminals = [descriptor for descriptor in (1, 2) if os.isatty(descriptor)]
     nowhere = os.open(os.devnull, os.O_WRONLY)
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -64,15 +64,15 @@ def _ended_by_signals() -> Iterator[None]:
         received.append(number)
         if number == getattr(signal, "SIGHUP", None):
             # a terminal that is gone refuses what is printed, which would end the saving
-            for one in terminals:
-                os.dup2(nowhere, one)
+            for descriptor in terminals:
+                os.dup2(nowhere, descriptor)
         interrupt = signal.getsignal(signal.SIGINT)  # a removal of nexus records has its own
         (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
 
-    handled = [one for one in end_signals() if signal.getsignal(one) == signal.SIG_DFL]  # `nohup`
+    handled = [n for n in end_signals() if signal.getsignal(n) == signal.SIG_DFL]  # `nohup`
     try:
-        for one in handled:
-            signal.signal(one, end)
+        for signum in handled:
+            signal.signal(signum, end)
         yield
     except KeyboardInterrupt:  # while the command is loaded
         sys.exit(_ENDED + (received or [signal.SIGINT])[0])
@@ -81,5 +81,8 @@ def _ended_by_signals() -> Iterator[None]:
             sys.exit(_ENDED + received[0])
         raise
     finally:
-        for one in (signal.SIGINT, *handled):  # what closes at exit, such as the cache, is finished
-            atexit.register(signal.signal, one, signal.SIG_IGN)
+        for signum in (
+            signal.SIGINT,
+            *handled,
+        ):  # what closes at exit, such as the cache, is finished
+            atexit.register(signal.signal, signum, signal.SIG_IGN)

@@ -32,17 +32,17 @@ def answers(kind: type) -> dict[str, str]:
 
 def parameters(*kinds: type) -> dict[str, inspect.Parameter]:
     """The rows of these classes that a command has, as Typer reads them, by name and in order."""
-    rows = {one: one.metadata["option"] for one in in_order(*kinds)}
-    shown = [one for one, row in rows.items() if row.group and "command" not in row.not_on]
-    return {one.name: _parameter(one) for one in shown}
+    rows = {entry: entry.metadata["option"] for entry in in_order(*kinds)}
+    shown = [entry for entry, row in rows.items() if row.group and "command" not in row.not_on]
+    return {entry.name: _parameter(entry) for entry in shown}
 
 
-def _parameter(one: Field[Any]) -> inspect.Parameter:
+def _parameter(entry: Field[Any]) -> inspect.Parameter:
     """An option of a command as Typer reads it."""
-    row: Option = one.metadata["option"]
-    flag = flag_of(one.name, row)
+    row: Option = entry.metadata["option"]
+    flag = flag_of(entry.name, row)
     shown = typer.Option(
-        *([flag] if row.flag or one.default is False else []),  # Typer adds --no-… of its own
+        *([flag] if row.flag or entry.default is False else []),  # Typer adds --no-… of its own
         help=row.help,
         rich_help_panel=row.group,
         min=row.least,
@@ -51,7 +51,7 @@ def _parameter(one: Field[Any]) -> inspect.Parameter:
     return inspect.Parameter(
         flag.removeprefix("--").replace("-", "_"),
         inspect.Parameter.KEYWORD_ONLY,
-        default=None if type(None) in get_args(row.kind) else one.default,
+        default=None if type(None) in get_args(row.kind) else entry.default,
         annotation=Annotated[row.kind, shown],
     )
 
@@ -95,12 +95,12 @@ def _yes_or_no(option: str, given: str) -> bool:
 def _parts(option: str, given: Iterable[str]) -> dict[str, MoneyPart]:
     """Columns, whose names may have "=" in them, and what each is."""
     parts: dict[str, MoneyPart] = {}
-    for one in given:
-        label, _, what = one.rpartition("=")
+    for text in given:
+        label, _, what = text.rpartition("=")
         if not label or what not in MONEY_PARTS:
             *most, last = MONEY_PARTS
             raise ValueError(
-                f"{option}: given {one!r}, expected a column, = and one of {', '.join(most)} or"
+                f"{option}: given {text!r}, expected a column, = and one of {', '.join(most)} or"
                 f' {last}, as "Service Fee=untaxed"'
             )
         parts[label] = what

@@ -99,6 +99,7 @@ def check_book(
 
 
 def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date) -> None:
+    """Print how known rates compare with the book: counts, then rows that differ or have none."""
     total = found["total"]
     checked = f"{_count(total['rows'], 'row')} checked; those without a date as of {day}"
     print_text(console, (f"{name}: ", "bold"), checked)
@@ -124,18 +125,18 @@ def _show_check(console: Console, found: Mapping[str, Any], name: str, day: date
             "Confidence",
             prose("Warnings"),
         )
-        print_table(console, heads, [_wrong(one) for one in found["worst"]])
+        print_table(console, heads, [_wrong(row) for row in found["worst"]])
     if found["missing"]:
         console.print()
         print_text(console, ("No rate, most often", "bold"))
-    for one in found["missing"][:_MANY]:
-        text = f"{one['rows']:,} in {one['state']}, such as: {one['such_as']}"
+    for row in found["missing"][:_MANY]:
+        text = f"{row['rows']:,} in {row['state']}, such as: {row['such_as']}"
         print_text(console, text, indent=2)
     if found["unread"]:
         console.print()
         print_text(console, (f"{_count(found['unread'], 'row')} could not be read:", "bold yellow"))
-    for one in found["unreadable"][:_MANY]:
-        print_text(console, f"line {one['line']}: {one['reason']}", indent=2)
+    for row in found["unreadable"][:_MANY]:
+        print_text(console, f"line {row['line']}: {row['reason']}", indent=2)
     console.print()
     if wrong := found["wrong_though_sure"]:
         print_text(console, (f"Wrong though exact or high: {wrong:,}.", "bold red"))
@@ -149,10 +150,10 @@ def _cells(tally: Mapping[str, int]) -> list[str]:
     return [*(f"{count:,}" for count in tally.values()), share]
 
 
-def _wrong(one: Mapping[str, Any]) -> list[str]:
-    place = " ".join(part for part in (one["city"], one["state"], one["zip"]) if part)
-    rates = [percent(Decimal(one[name])) for name in ("expected", "found")]
-    return [str(one["line"]), place, *rates, one["confidence"], ", ".join(one["warnings"])]
+def _wrong(row: Mapping[str, Any]) -> list[str]:
+    place = " ".join(part for part in (row["city"], row["state"], row["zip"]) if part)
+    rates = [percent(Decimal(row[name])) for name in ("expected", "found")]
+    return [str(row["line"]), place, *rates, row["confidence"], ", ".join(row["warnings"])]
 
 
 @book.command("coverage")
@@ -173,6 +174,7 @@ def show_coverage(
 
 
 def _show_coverage(console: Console, found: Mapping[str, Any]) -> None:
+    """Print what the book covers: each state, the sources, the tiers, and what is missing."""
     book, states = found["book"], found["states"]
     print_text(
         console,
@@ -269,13 +271,13 @@ def import_files(
     bar = _Bar()
     with explained():
         try:
-            for one in admin().import_files(
+            for imported in admin().import_files(
                 files, today=_today(), edition=edition, force=force, progress=bar
             ):
-                done.append(one.edition.file)
-                changed = changed or not one.repeated
-                left_out = left_out or any(found.kind == _LEFT_OUT for found in one.findings)
-                _show_import(console, one)
+                done.append(imported.edition.file)
+                changed = changed or not imported.repeated
+                left_out = left_out or any(found.kind == _LEFT_OUT for found in imported.findings)
+                _show_import(console, imported)
         except BaseException:
             if done:
                 print_text(console)
@@ -317,31 +319,33 @@ class _Bar(NoProgress):
         self._bar.stop()
 
 
-def _show_import(console: Console, one: Any) -> None:  # noqa: ANN401 - the service's own class
-    edition = one.edition
+def _show_import(console: Console, imported: Any) -> None:  # noqa: ANN401 - the service's own class
+    """Print what the import of one file changed, and what it left out or settled."""
+    edition = imported.edition
     print_text(console)
-    was = _was(one)
+    was = _was(imported)
     print_text(
         console,
         (f"{edition.state} {edition.kind}", "bold"),
         f"  {was}{edition.edition}, {_count(edition.rows, 'row')} of {edition.file}",
     )
-    _show_findings(console, one.findings, [_LEFT_OUT])
-    if one.repeated:
+    _show_findings(console, imported.findings, [_LEFT_OUT])
+    if imported.repeated:
         print_text(console, "The same file was imported before: nothing to do.", indent=2)
         return
-    if one.changes is not None:
-        _show_changes(console, one.changes)
-    _show_findings(console, one.findings, [kind for kind in _HEADINGS if kind != _LEFT_OUT])
+    if imported.changes is not None:
+        _show_changes(console, imported.changes)
+    _show_findings(console, imported.findings, [kind for kind in _HEADINGS if kind != _LEFT_OUT])
 
 
-def _was(one: Any) -> str:  # noqa: ANN401 - as above
-    if one.repeated or one.before is None:
+def _was(imported: Any) -> str:  # noqa: ANN401 - as above
+    if imported.repeated or imported.before is None:
         return ""
-    return f"{one.before}{'' if one.replaced_own else ' (shipped)'} -> "
+    return f"{imported.before}{'' if imported.replaced_own else ' (shipped)'} -> "
 
 
 def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as above
+    """Print the jurisdictions and rates that an import changed; of many rates the first ones."""
     for names, what in ((found.added, "added"), (found.removed, "removed")):
         if names:
             print_text(
@@ -360,8 +364,8 @@ def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as ab
         console,
         ("From", prose("Jurisdiction"), number("Before"), number("Now")),
         [
-            (str(one.since), one.name, _percent(one.before), _percent(one.after))
-            for one in found.rates[:_SHOWN]
+            (str(change.since), change.name, _percent(change.before), _percent(change.after))
+            for change in found.rates[:_SHOWN]
         ],
         indent=4,
     )
@@ -370,13 +374,13 @@ def _show_changes(console: Console, found: Any) -> None:  # noqa: ANN401 - as ab
 
 def _show_findings(console: Console, found: Sequence[Any], kinds: Sequence[str]) -> None:
     for kind in kinds:
-        here = [one for one in found if one.kind == kind]
+        here = [finding for finding in found if finding.kind == kind]
         if not here:
             continue
         style = "bold yellow" if kind == _LEFT_OUT else ""
         print_text(console, (f"{_HEADINGS[kind]} ({len(here):,}):", style), indent=2)
-        for one in here[:_SHOWN]:
-            print_text(console, f"{one.subject}: {one.message}", indent=4)
+        for finding in here[:_SHOWN]:
+            print_text(console, f"{finding.subject}: {finding.message}", indent=4)
         _say_more(console, len(here))
 
 
@@ -420,17 +424,24 @@ def list_editions() -> None:
         console,
         heads,
         [
-            (one.state, one.kind, one.edition, one.file, f"{one.rows:,}", str(one.loaded_at))
-            for one, _ in found
+            (
+                edition.state,
+                edition.kind,
+                edition.edition,
+                edition.file,
+                f"{edition.rows:,}",
+                str(edition.loaded_at),
+            )
+            for edition, _ in found
         ],
     )
-    for one, newer in found:
+    for edition, newer in found:
         if newer:
             print_text(console)
             print_text(
                 console,
-                f"The shipped book has {newer} for {one.state}, newer than {one.file}: import a"
-                f" newer file, or go back with: book remove {one.state}",
+                f"The shipped book has {newer} for {edition.state}, newer than {edition.file}:"
+                f" import a newer file, or go back with: book remove {edition.state}",
             )
 
 
@@ -446,6 +457,8 @@ def remove_state(
             what = kind or "file"
             raise ValueError(f"{state}: no {what} is imported; `svc-tools book list` shows what is")
     console = Console(highlight=False)
-    for one in gone:
-        print_text(console, f"Removed {one.state} {one.kind} {one.edition} ({one.file}).")
+    for edition in gone:
+        print_text(
+            console, f"Removed {edition.state} {edition.kind} {edition.edition} ({edition.file})."
+        )
     print_text(console, _NOTICED)

@@ -85,22 +85,24 @@ def clear(
             raise ValueError(f"the cache is off ({config.CACHE_VARIABLE}); name a file with --file")
         info = cache_info(path)
         chosen = [
-            one for one in info.sources if service is None or is_of_service(one.service, service)
+            source
+            for source in info.sources
+            if service is None or is_of_service(source.service, service)
         ]
         if service is not None and not chosen and info.sources:
-            there = ", ".join(sorted({_named(one) for one in info.sources}))
-            raise ValueError(f"the cache has no results of {service}; it has those of {there}")
-        goes = sum(one.expired if expired else one.answers for one in chosen)
+            known = ", ".join(sorted({_named(source) for source in info.sources}))
+            raise ValueError(f"the cache has no results of {service}; it has those of {known}")
+        goes = sum(source.expired if expired else source.answers for source in chosen)
         console = Console(highlight=False)
         for note in info.notes:
             print_text(console, note)
         if not goes:
             print_text(console, f"Nothing to remove in {path}.")
             return
-        of = ", ".join(sorted({_named(one) for one in chosen}))
+        of = ", ".join(sorted({_named(source) for source in chosen}))
         kind = "expired results" if expired else "results"
         print_text(console, f"{goes:,} {kind} of {of} in {path} will be removed.")
-        if not expired and not all(is_of_service(one.service, "embedded") for one in chosen):
+        if not expired and not all(is_of_service(source.service, "embedded") for source in chosen):
             print_text(console, "Lookups of these places will be requested, and billed, again.")
         if not yes and not typer.confirm("Remove them?"):
             raise typer.Exit(1)
@@ -124,25 +126,25 @@ def _show(console: Console, info: CacheInfo) -> None:
             " embedded service needs none.",
         )
         return
-    total = sum(one.answers for one in info.sources)
+    total = sum(source.answers for source in info.sources)
     print_text(console, ("Cache", "bold"), f" {info.path}: {total:,} results, {_size(info.size)}")
     for note in info.notes:
         print_text(console, note)
     if info.sources:
         console.print()
-        print_table(console, _HEADS, [_row(one) for one in info.sources])
+        print_table(console, _HEADS, [_row(source) for source in info.sources])
 
 
-def _row(one: SourceInfo) -> tuple[str, ...]:
-    counts = (one.answers, one.for_ever, one.for_a_time, one.expired)
-    account = one.account or "none needed"
-    return (_named(one), account, *(f"{count:,}" for count in counts), _day(one.newest))
+def _row(source: SourceInfo) -> tuple[str, ...]:
+    counts = (source.answers, source.for_ever, source.for_a_time, source.expired)
+    account = source.account or "none needed"
+    return (_named(source), account, *(f"{count:,}" for count in counts), _day(source.newest))
 
 
-def _named(one: SourceInfo) -> str:
+def _named(source: SourceInfo) -> str:
     """The address, or which rate book of the embedded service."""
-    kind, _, digest = one.service.partition("embedded:")
-    return one.service if kind else f"embedded, book {digest[:_DIGEST]}"
+    kind, _, digest = source.service.partition("embedded:")
+    return source.service if kind else f"embedded, book {digest[:_DIGEST]}"
 
 
 def _day(moment: datetime | None) -> str:

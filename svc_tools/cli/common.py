@@ -59,12 +59,12 @@ def grouped(
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     shown: list[inspect.Parameter] = []
-    for one in inspect.signature(command).parameters.values():
-        if one.name in tables:
-            shown += tables[one.name].values()
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name in tables:
+            shown += tables[parameter.name].values()
             continue
-        group = groups.get(one.name)
-        every = [one] if group is None else inspect.signature(group).parameters.values()
+        group = groups.get(parameter.name)
+        every = [parameter] if group is None else inspect.signature(group).parameters.values()
         types = hints if group is None else get_type_hints(group, include_extras=True)
         shown += [
             option.replace(kind=option.KEYWORD_ONLY, annotation=types[option.name])
@@ -74,14 +74,14 @@ def grouped(
     @functools.wraps(command)
     def run(**given: object) -> None:
         for name, group in groups.items():
-            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+            given[name] = group(**{entry.name: given.pop(entry.name) for entry in fields(group)})
         for name, options in tables.items():
-            every = {option: given.pop(one.name) for option, one in options.items()}
+            every = {option: given.pop(parameter.name) for option, parameter in options.items()}
             given[name] = {option: value for option, value in every.items() if value is not None}
         command(**given)
 
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in shown}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     return run
 
 
@@ -118,9 +118,9 @@ class Service:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", UserWarning)
                 client = config.open_account(account)
-            for one in caught:
+            for warning in caught:
                 _print_error(
-                    Text.assemble(("Warning.", "bold yellow"), " ", visible(str(one.message)))
+                    Text.assemble(("Warning.", "bold yellow"), " ", visible(str(warning.message)))
                 )
         with client:
             yield client
@@ -186,13 +186,13 @@ def _open_questions(error: Exception, options: Mapping[str, str]) -> list[str]:
 
     line = f"{_TO_COPY}{in_shell(asked, options)}"
     if _are_several(error, options):
-        each = in_sentences(asked, lambda one: in_shell([one], options))
+        each = in_sentences(asked, lambda question: in_shell([question], options))
         return [
-            *(f"- {one}" for one in each),
+            *(f"- {text}" for text in each),
             "To answer all with what seems likeliest, add:",
             line,
         ]
-    if all(one.likely is None for one in asked):
+    if all(question.likely is None for question in asked):
         return []
     if getattr(error, "code", "") == "column_taken":
         return ["Add:", line]
@@ -207,6 +207,7 @@ def _are_several(error: Exception, options: Mapping[str, str]) -> bool:
 
 
 def _explained(error: Exception, options: Mapping[str, str]) -> str:
+    """The message of an error, with the option or variable that corrects it where one does."""
     from svc_tools.tables.csv_files import FileError  # noqa: PLC0415 - few commands read files
     from svc_tools.tables.roles import ColumnError  # noqa: PLC0415 - as above
 
@@ -269,11 +270,11 @@ def _advice(error: ColumnError, options: Mapping[str, str]) -> str:
     return f"name it with {options.get(error.role, '--' + error.role.replace('_', '-'))}"
 
 
-def _choices(one: Question, options: Mapping[str, str]) -> str:
+def _choices(question: Question, options: Mapping[str, str]) -> str:
     """The options that answer a question, one for each value."""
     from svc_tools.tables.questions import in_shell  # noqa: PLC0415 - few commands ask
 
-    ways = (in_shell([replace(one, likely=value)], options) for value in one.values)
+    ways = (in_shell([replace(question, likely=value)], options) for value in question.values)
     return f"say {' or '.join(ways)}"
 
 

@@ -258,6 +258,7 @@ def _survey(job: FileJob, run: Run) -> None:
 
 
 def _show_plan(plan: Plan, *, as_json: bool) -> None:
+    """Print what a run would look up: as text with tables, or as one JSON object."""
     if not as_json:
         show(Console(highlight=False), *plan.parts())
         return
@@ -271,7 +272,8 @@ def _show_plan(plan: Plan, *, as_json: bool) -> None:
         "cost": None if plan.cost is None else str(plan.cost),
         "quota_remaining": plan.quota_remaining,
         "never_asked": [
-            {"status": one.status, "reason": one.reason, "rows": one.rows} for one in plan.refused
+            {"status": refusal.status, "reason": refusal.reason, "rows": refusal.rows}
+            for refusal in plan.refused
         ],
         "notes": list(plan.notes),
     }
@@ -338,6 +340,7 @@ def _show_run(console: Console, run: FileRun) -> None:
 
 
 def _next_steps(run: FileRun) -> list[str]:
+    """What the user can do after a run, as sentences; checks for an earlier partial file."""
     totals, steps = run.totals, []
     if run.interrupted and run.written is None:
         left = run.places - run.cached - run.asked
@@ -355,7 +358,7 @@ def _next_steps(run: FileRun) -> list[str]:
         elif run.resumable:
             again = " When that is fixed, the same command looks up only the rest."
         steps.append(f"Ended early: {run.stopped}.{again}")
-    elif totals.rows_where(lambda one: one.failed):
+    elif totals.rows_where(lambda status: status.failed):
         only = "" if run.computed else ": it looks up only what failed"
         steps.append(f"Run the same command again (with --force){only}.")
     if run.output is not None and run.stopped is None:
@@ -364,7 +367,7 @@ def _next_steps(run: FileRun) -> list[str]:
             steps.append(f"{former.name} is of an earlier run that ended early: delete it.")
     if any(why.startswith("as_of: '") for _, why in totals.reasons):
         steps.append("Correct the dates that cannot be read, or give their form: --date-format.")
-    if totals.review.rows or totals.rows > totals.rows_where(lambda one: one.usable):
+    if totals.review.rows or totals.rows > totals.rows_where(lambda status: status.usable):
         steps.append(
             "The columns lookup_status, lookup_error and lookup_review_reason state for each row"
             " what is missing."

@@ -277,9 +277,9 @@ def _enriched_before(
 def _typed(given: Mapping[str, Any]) -> set[str]:
     """The options that were given with another value than they have without."""
     usual = {
-        one.name: one.default
+        entry.name: entry.default
         for kind in (LookupOptions, TaxOptions, Reading, Untaxed)
-        for one in fields(kind)
+        for entry in fields(kind)
     }
     return {name for name, value in given.items() if value not in (usual[name], [])}
 
@@ -351,8 +351,8 @@ def _not_known(found: EnrichedFile) -> list[str]:
         )
     if found.unread:
         shown = ", ".join(
-            f"{one.label} in {counted(one.rows, 'row')} (row {one.row:,}: {plain(one.cell)!r})"
-            for one in found.unread[:3]
+            f"{odd.label} in {counted(odd.rows, 'row')} (row {odd.row:,}: {plain(odd.cell)!r})"
+            for odd in found.unread[:3]
         )
         more = f" and {counted(len(found.unread) - 3, 'more column')}" if found.unread[3:] else ""
         lines.append(f"Cells that cannot be read count as missing: {shown}{more}.")
@@ -366,9 +366,9 @@ def require_column(flag: str, label: str, labels: Sequence[Hashable]) -> None:
         ValueError: it names the option and the columns.
     """
     if label not in labels:
-        there = ", ".join(map(str, labels[:_MOST_SHOWN])) or "none"
+        known = ", ".join(map(str, labels[:_MOST_SHOWN])) or "none"
         more = ", …" if len(labels) > _MOST_SHOWN else ""
-        raise ValueError(f"{flag}: there is no column {label!r} (there are: {there}{more})")
+        raise ValueError(f"{flag}: there is no column {label!r} (there are: {known}{more})")
 
 
 _MOST_SHOWN = 20

@@ -184,8 +184,8 @@ def workbook(
             files = write_excel_files(path, example=not empty, as_of=day, force=force)
         for made in files:
             typer.echo(f"Made {made}")
-        for one in caught:
-            typer.echo(str(one.message))
+        for warning in caught:
+            typer.echo(str(warning.message))
         typer.echo("Open it in Excel on Windows; its sheet Start has the first steps.")
 
 

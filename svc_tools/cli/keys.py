@@ -101,7 +101,7 @@ class Terms:
     def features(self) -> dict[str, bool]:
         """The features that were given."""
         given = {name: getattr(self, name) for name in _FEATURES}
-        return {name: there for name, there in given.items() if there is not None}
+        return {name: added for name, added in given.items() if added is not None}
 
 
 _KeyId = Annotated[
@@ -166,7 +166,7 @@ def list_keys(
     if not described:
         typer.echo("There is no key yet; make one with `svc-tools keys create`.")
         return
-    rows = [(*_facts(one), _remarks(one)) for one in described]
+    rows = [(*_facts(key), _remarks(key)) for key in described]
     print_table(Console(highlight=False), _COLUMNS, rows)
 
 
@@ -312,31 +312,33 @@ def _terms_in_words(row: Any) -> str:  # noqa: ANN401 - the service's own type s
     )
 
 
-def _facts(one: dict[str, Any]) -> tuple[str, ...]:
-    rate, quota = one["rate_per_minute"], one["monthly_quota"]
+def _facts(key: dict[str, Any]) -> tuple[str, ...]:
+    rate, quota = key["rate_per_minute"], key["monthly_quota"]
     return (
-        one["id"],
-        one["plan"],
+        key["id"],
+        key["plan"],
         "any" if rate is None else f"{rate:,}/min",
-        "no quota" if quota is None else f"{one['used']:,} of {quota:,}",
-        _feature_text(one["features"]),
-        one["status"].replace("_", " "),
+        "no quota" if quota is None else f"{key['used']:,} of {quota:,}",
+        _feature_text(key["features"]),
+        key["status"].replace("_", " "),
     )
 
 
-def _feature_text(there: list[str]) -> str:
-    missing = [name for name in _FEATURES if name not in there]
+def _feature_text(features: list[str]) -> str:
+    missing = [name for name in _FEATURES if name not in features]
     if len(missing) == 1:
         return f"no {missing[0]}"
-    return (" ".join(name for name in _FEATURES if name in there) or "none") if missing else "all"
+    return (
+        (" ".join(name for name in _FEATURES if name in features) or "none") if missing else "all"
+    )
 
 
-def _remarks(one: dict[str, Any]) -> str:
+def _remarks(key: dict[str, Any]) -> str:
     """Account, name and end of a key, where it has them."""
-    until = one["expires_at"] or ""
+    until = key["expires_at"] or ""
     parts = (
-        "" if one["account"] == "local" else one["account"],
-        one["name"] or "",
+        "" if key["account"] == "local" else key["account"],
+        key["name"] or "",
         until and f"valid until {until[:16].replace('T', ' ')} UTC",
     )
     return printable(", ".join(part for part in parts if part))

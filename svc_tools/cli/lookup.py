@@ -19,9 +19,9 @@ from svc_sdk import Advisory, ServiceError, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
+from svc_tools.config import address_checked
 from svc_tools.lookup.outcomes import of_other_country, of_response
 from svc_tools.lookup.reviewing import remarks
-from svc_tools.service_address import address_checked
 from svc_tools.show.codes import (
     CONFIDENCES,
     RATE_PARTS,
@@ -318,29 +318,34 @@ def _reason_of_choice(response: TaxResponse) -> str | None:
 
 def _rows(response: TaxResponse, name: str) -> list[Mapping[str, object]]:
     value = (response.model_extra or {}).get(name)
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _component(one: Mapping[str, object]) -> tuple[str, ...]:
-    edition = one.get("edition")
+def _component(component: Mapping[str, object]) -> tuple[str, ...]:
+    edition = component.get("edition")
     details = (
-        one.get("source"),
+        component.get("source"),
         f"edition {edition}" if edition else None,
-        "third hand" if one.get("trust") == "third_hand" else None,
-        one.get("note"),
+        "third hand" if component.get("trust") == "third_hand" else None,
+        component.get("note"),
     )
     return (
-        _text(one.get("level")),
-        _text(one.get("name")),
-        _percent(one.get("rate")),
-        _text(one.get("effective_date")) or "not published",
+        _text(component.get("level")),
+        _text(component.get("name")),
+        _percent(component.get("rate")),
+        _text(component.get("effective_date")) or "not published",
         ", ".join(_text(part) for part in details if part),
     )
 
 
-def _candidate(one: Mapping[str, object]) -> tuple[str, ...]:
-    rate = _percent(one.get("combined_rate"))
-    return _text(one.get("name")), _text(one.get("county")), rate, _text(one.get("why"))
+def _candidate(candidate: Mapping[str, object]) -> tuple[str, ...]:
+    rate = _percent(candidate.get("combined_rate"))
+    return (
+        _text(candidate.get("name")),
+        _text(candidate.get("county")),
+        rate,
+        _text(candidate.get("why")),
+    )
 
 
 def _text(value: object) -> str:

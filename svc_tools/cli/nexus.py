@@ -127,7 +127,7 @@ class Details:
     @property
     def typed(self) -> list[str]:
         """The options as they were typed."""
-        given = [(one.name, getattr(self, one.name)) for one in fields(self)]
+        given = [(entry.name, getattr(self, entry.name)) for entry in fields(self)]
         named = [(f"--{name.replace('_', '-')}", text) for name, text in given if text is not None]
         return [word for pair in named for word in pair]
 
@@ -284,7 +284,7 @@ def plan(
         from svc_tools.nexus.thresholds import read_thresholds  # noqa: PLC0415 - as above
 
         day_of_plan = None if as_of is None else one_day("--as-of", as_of)
-        complete = None if covers is None else tuple(one_day("--covers", one) for one in covers)
+        complete = None if covers is None else tuple(one_day("--covers", day) for day in covers)
         table = read_thresholds(thresholds)
         mine = None if register is None else read_register(register, **asdict(written))
         with _service_if_any(service, needed=mine is None) as client:
@@ -376,11 +376,11 @@ def show_all(
     console = Console(highlight=False)
     with explained(as_json=as_json):
         if receipt is not None:
-            one = read_receipt(receipt)
+            shown = read_receipt(receipt)
             if as_json:
-                typer.echo(json.dumps(receipt_as_json(one), indent=2))
+                typer.echo(json.dumps(receipt_as_json(shown), indent=2))
             else:
-                show_receipt(console, one, references=True)
+                show_receipt(console, shown, references=True)
             return
         frame = receipts()
         if as_json:

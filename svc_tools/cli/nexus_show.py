@@ -55,13 +55,13 @@ def show_differences(console: Console, found: list[Difference], *, service: str)
         return
     rows = [
         (
-            one.state,
-            one.nexus_type,
-            _DIFFERENCE_KINDS.get(one.difference, one.difference),
-            plain(one.mine or "") or NOTHING,
-            plain(one.service or "") or NOTHING,
+            difference.state,
+            difference.nexus_type,
+            _DIFFERENCE_KINDS.get(difference.difference, difference.difference),
+            plain(difference.mine or "") or NOTHING,
+            plain(difference.service or "") or NOTHING,
         )
-        for one in found
+        for difference in found
     ]
     differ = counted(len(found), "difference")
     title = f"{differ} between your register and the service ({service})"
@@ -75,12 +75,13 @@ def register_as_json(
     """The records and, where two registers were compared, their differences."""
     fields: dict[str, object] = {
         "service": service or None,
-        "records": [_record(one) for one in register.records],
+        "records": [_record(record) for record in register.records],
         "duplicates": [list(key) for key in register.duplicates()],
     }
     if found is not None:
         fields["differences"] = [
-            dict(zip(type(one)._fields[:5], one[:5], strict=True)) for one in found
+            dict(zip(type(difference)._fields[:5], difference[:5], strict=True))
+            for difference in found
         ]
     return fields | ({"note": note} if note else {})
 
@@ -119,7 +120,10 @@ def plan_as_json(
         "account": plan.account or None,
         "as_of": plan.as_of.isoformat(),
         "counts": plan.counts,
-        "missing": [{"state": one.state, "sentence": one.sentence} for one in plan.missing_states],
+        "missing": [
+            {"state": missing.state, "sentence": missing.sentence}
+            for missing in plan.missing_states
+        ],
         "rows": [
             {
                 "number": row.number,
@@ -214,15 +218,15 @@ def _show_dry(console: Console, receipt: Receipt, before: Sequence[str]) -> None
     """Print the requests, exact but for the key, what they remove, and the notices before it."""
     print_text(console, (receipt.sentence, "bold"))
     items = {item.key: item for item in receipt.items}
-    for one in receipt.requests:
+    for request in receipt.requests:
         console.print()
-        print_line(console, f"  {one.line}", "bold")
-        for name, value in (one.body or {}).items():
+        print_line(console, f"  {request.line}", "bold")
+        for name, value in (request.body or {}).items():
             print_text(console, f"{name}: {plain(value)}", indent=6)
-        item = items[one.key]
-        for record in item.before if one.method == "DELETE" else ():
+        item = items[request.key]
+        for record in item.before if request.method == "DELETE" else ():
             print_text(console, f"removes {_record_text(record)}", indent=6)
-        for text in _changed_fields(item) if one.method == "POST" else ():
+        for text in _changed_fields(item) if request.method == "POST" else ():
             print_text(console, text, indent=6)
     console.print()
     rows = [
@@ -268,7 +272,11 @@ def _show_facts(console: Console, receipt: Receipt) -> None:
         facts.append(("Undo", receipt.undo_note))
     print_table(console, ("", prose()), facts)
     if receipt.advice:
-        print_table(console, ("", prose()), [("Note".ljust(_LABEL), one) for one in receipt.advice])
+        print_table(
+            console,
+            ("", prose()),
+            [("Note".ljust(_LABEL), sentence) for sentence in receipt.advice],
+        )
     for name, path in (("Records", receipt.restore_file), ("Receipt", receipt.path)):
         if path is not None:
             print_line(console, f"{name}   {path}")
@@ -316,7 +324,9 @@ def receipt_as_json(receipt: Receipt) -> dict[str, Any]:
     """The receipt for a program: its attributes, the counts, the sentence."""
     fields = {name: _plain(value) for name, value in asdict(receipt).items() if name != "items"}
     fields |= {"sentence": receipt.sentence, "undoable": receipt.undoable}
-    items = [{name: _plain(value) for name, value in asdict(one).items()} for one in receipt.items]
+    items = [
+        {name: _plain(value) for name, value in asdict(item).items()} for item in receipt.items
+    ]
     return {**fields, "counts": receipt.counts, "items": items}
 
 

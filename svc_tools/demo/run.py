@@ -130,7 +130,7 @@ def run_demo(
     if stopped:
         print_text(console)
         print_text(console, (_ended_early(summary, stopped), "bold"))
-    return 1 if any(Status.of(one.name).again for one in summary.by_status) else 0
+    return 1 if any(Status.of(group.name).again for group in summary.by_status) else 0
 
 
 def _looked_up(client: Svc | None, *, progress: bool) -> pd.DataFrame:
@@ -142,7 +142,7 @@ def _looked_up(client: Svc | None, *, progress: bool) -> pd.DataFrame:
 
 def _ended_early(summary: Summary, cause: str) -> str:
     start = "Interrupted" if cause == "interrupted" else f"Ended early ({cause})"
-    missing = sum(one.rows for one in summary.by_status if Status.of(one.name).left)
+    missing = sum(group.rows for group in summary.by_status if Status.of(group.name).left)
     return f"{start}: {missing:,} of {summary.rows:,} rows not attempted."
 
 

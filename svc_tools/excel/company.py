@@ -34,8 +34,8 @@ class Advice:
 
 
 ADVICE: Mapping[str, Advice] = {
-    key: Advice(**one)
-    for key, one in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
+    key: Advice(**texts)
+    for key, texts in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
 }
 
 
@@ -113,14 +113,14 @@ def cloud(computer: Computer) -> CompanyFinding:
     """Whether the workbooks of the folder are in OneDrive or SharePoint."""
     if not computer.workbooks:
         return "ok", "no workbook is in this folder", ""
-    mounts = (computer.registry(rf"{_MOUNTS}\{one}") for one in computer.registry(_MOUNTS).keys)
+    mounts = (computer.registry(rf"{_MOUNTS}\{mount}") for mount in computer.registry(_MOUNTS).keys)
     roots = [computer.variables.get(name) for name in _CLOUDS]
-    roots += [str(one.values.get("MountPoint", "")) for one in mounts]
+    roots += [str(mount.values.get("MountPoint", "")) for mount in mounts]
     folder = PureWindowsPath(computer.folder)
     is_web = re.search(r"DavWWWRoot|\.sharepoint\.|^https?:", computer.folder, re.IGNORECASE)
-    if is_web or any(folder.is_relative_to(PureWindowsPath(one)) for one in roots if one):
-        said = f"{', '.join(computer.workbooks)} is in OneDrive or SharePoint: {computer.folder}"
-        return "wrong", said, ADVICE["cloud"].todo
+    if is_web or any(folder.is_relative_to(PureWindowsPath(root)) for root in roots if root):
+        text = f"{', '.join(computer.workbooks)} is in OneDrive or SharePoint: {computer.folder}"
+        return "wrong", text, ADVICE["cloud"].todo
     return "ok", "the workbooks of this folder are in a folder of this computer", ""
 
 
@@ -130,12 +130,14 @@ def child(computer: Computer) -> CompanyFinding:
     for path in (rf"{_MACHINE}\SOFTWARE", rf"{_MACHINE}\SOFTWARE\Policies"):
         states.update(computer.registry(rf"{path}\{_DEFENDER}\{_RULES}").values)
     managed = computer.registry(rf"{_MACHINE}\SOFTWARE\Policies\{_DEFENDER}\Policy Manager").values
-    pairs = (one.partition("=") for one in str(managed.get("ASRRules", "")).split("|"))
+    pairs = (text.partition("=") for text in str(managed.get("ASRRules", "")).split("|"))
     states.update({rule: state for rule, _, state in pairs})
-    state = {rule.casefold(): str(one).strip() for rule, one in states.items()}.get(_NO_CHILDREN)
+    state = {rule.casefold(): str(setting).strip() for rule, setting in states.items()}.get(
+        _NO_CHILDREN
+    )
     if state in _STOPS:
-        said = f"a rule of Windows {_STOPS[state]} programs that Office starts"
-        return "wrong", said, ADVICE["child"].todo
+        text = f"a rule of Windows {_STOPS[state]} programs that Office starts"
+        return "wrong", text, ADVICE["child"].todo
     return "ok", "no rule was found that keeps Excel from starting Python", ""
 
 
@@ -162,7 +164,7 @@ def store(computer: Computer) -> CompanyFinding:
     excel = str(computer.registry(_EXCEL).values.get("", ""))
     found = [
         f"{name} is from the Microsoft Store: {path}"
-        for name, path in (("Excel", excel), *(("Python", one) for one in computer.pythons))
+        for name, path in (("Excel", excel), *(("Python", python) for python in computer.pythons))
         if "windowsapps" in path.casefold()
     ]
     if found:
@@ -176,13 +178,13 @@ def powershell(computer: Computer) -> CompanyFinding:
     """Whether PowerShell runs Activate.ps1, which svc-tools can do without."""
     keys = [computer.registry(path).values for path in _SHELLS]
     named = (
-        "Restricted" if one.get("EnableScripts") == 0 else one.get("ExecutionPolicy")
-        for one in keys
+        "Restricted" if values.get("EnableScripts") == 0 else values.get("ExecutionPolicy")
+        for values in keys
     )
-    policy = next((str(one) for one in named if one and one != "Undefined"), "Restricted")
+    policy = next((str(value) for value in named if value and value != "Undefined"), "Restricted")
     if policy.casefold() in {"restricted", "allsigned"}:
-        said = f"its execution policy is {policy}: it does not run Activate.ps1"
-        return "not set up", said, ADVICE["powershell"].todo
+        text = f"its execution policy is {policy}: it does not run Activate.ps1"
+        return "not set up", text, ADVICE["powershell"].todo
     return "ok", f"its execution policy is {policy}", ""
 
 
@@ -196,12 +198,12 @@ def proxy(computer: Computer) -> CompanyFinding | None:
     if any(name.upper() in _PROXIES for name in computer.variables):
         return "ok", f"{way.service or 'the embedded service'} is reached without a proxy", ""
     if way.service and computer.registry(_INTERNET).values.get("AutoConfigURL"):
-        said = "Windows finds the proxy with a script, which Python does not read"
+        text = "Windows finds the proxy with a script, which Python does not read"
         todo = (
             "Ask your administrator for the address of the proxy, and set HTTPS_PROXY to it among"
             " the variables that Windows stores for you. Then start Excel and the server again."
         )
-        return "not set up", said, todo
+        return "not set up", text, todo
     return None
 
 

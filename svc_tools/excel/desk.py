@@ -217,10 +217,16 @@ class Desk:
         wanted = list(dict.fromkeys(places))
         since = self._clock()
         with self._lock:
-            old = {one: session.results[one].outcome for one in wanted if one in session.results}
+            old = {
+                place: session.results[place].outcome
+                for place in wanted
+                if place in session.results
+            }
         burst = self._burst_result(session, wanted, since)
         new, before = burst.outcomes, {**burst.stored, **old}
-        failures = {place: one.error for place, one in new.items() if not _is_result(one)}
+        failures = {
+            place: outcome.error for place, outcome in new.items() if not _is_result(outcome)
+        }
         why = next(filter(None, failures.values()), None)
         if not wanted:  # the cells are computed next: not where the service is away
             try:
@@ -237,8 +243,8 @@ class Desk:
                 if cache is not None:  # else another session would use them
                     cache.forget(source_of(session.client()), failures)
         changed = sum(
-            (new[place].status, new[place].found) != (one.status, one.found)
-            for place, one in before.items()
+            (new[place].status, new[place].found) != (former.status, former.found)
+            for place, former in before.items()
             if place not in failures
         )
         register = session.register.refresh(session.client)
@@ -307,13 +313,13 @@ class Desk:
     def cached(self) -> int:
         """How many places have a result in this session."""
         with self._lock:
-            return sum(_is_result(one.outcome) for one in self._session.results.values())
+            return sum(_is_result(result.outcome) for result in self._session.results.values())
 
     @property
     def oldest(self) -> datetime | None:
         """The time of the oldest result of this session (UTC); `None` without one."""
         with self._lock:
-            found = [one.outcome.looked_up_at for one in self._session.results.values()]
+            found = [result.outcome.looked_up_at for result in self._session.results.values()]
         return min(filter(None, found), default=None)
 
     @property
@@ -342,6 +348,11 @@ class Desk:
     def _outcomes(
         self, session: _Session, wanted: dict[Place, None], since: datetime
     ) -> dict[Place, Outcome]:
+        """The outcome of each place: stored, from a burst in flight, or from one new burst.
+
+        May send requests, and wait for those of other threads. `session` lists its burst while it
+        runs; then it stores the outcomes, and an outage.
+        """
         now = self._clock()
         if since > now + CLOCK_SKEW:
             since = _EVER  # the clock was set back: each recalculation would be billed
@@ -349,9 +360,11 @@ class Desk:
             known = session.known(wanted, now, since)
             if len(known) == len(wanted):
                 return known
-            bursts = {one: session.in_flight.get(one) for one in wanted if one not in known}
+            bursts = {place: session.in_flight.get(place) for place in wanted if place not in known}
             waited_for = {
-                one: burst for one, burst in bursts.items() if burst and burst.requested_at >= since
+                place: burst
+                for place, burst in bursts.items()
+                if burst and burst.requested_at >= since
             }
             own = [place for place in bursts if place not in waited_for]
             burst = _Burst(now)
@@ -391,16 +404,16 @@ class Desk:
                 if cache is not None and (outage or past_cache):
                     stored = cache.known(source_of(client), places, detail=False)
                 known = {
-                    place: one
-                    for place, one in stored.items()
-                    if one.looked_up_at is not None and one.looked_up_at >= since
+                    place: outcome
+                    for place, outcome in stored.items()
+                    if outcome.looked_up_at is not None and outcome.looked_up_at >= since
                 }
                 rest = [place for place in places if place not in known]
                 if outage:
                     found = dict.fromkeys(rest, not_attempted(outage.why)) | known
                     return _BurstResult(found, paused_until=outage.until)
                 run = look_up(client, rest, cache=cache, refresh=past_cache, deadline=deadline)
-                fresh = [one for one in run.outcomes.values() if not one.cached]
+                fresh = [outcome for outcome in run.outcomes.values() if not outcome.cached]
                 with self._lock:
                     session.spent += sum(map(_is_result, fresh))
                     session.left = session.left if run.quota is None else run.quota
@@ -485,9 +498,9 @@ class _Session:
         found = ((place, self.results.get(place)) for place in places)
         latest = now + CLOCK_SKEW  # what is later was stored before the clock was set back
         return {
-            place: one.outcome
-            for place, one in found
-            if one is not None and now < one.until and since <= one.requested_at <= latest
+            place: result.outcome
+            for place, result in found
+            if result is not None and now < result.until and since <= result.requested_at <= latest
         }
 
     def store(
@@ -497,15 +510,15 @@ class _Session:
         if requested_at >= self._forgets_at:  # so that months of a session fit in memory
             self._forgets_at = requested_at + timedelta(days=1)
             self.results = {
-                key: one for key, one in self.results.items() if one.until > requested_at
+                key: result for key, result in self.results.items() if result.until > requested_at
             }
         today, day_ends = self._days.of(requested_at)
         for place, outcome in outcomes.items():
             since = requested_at
             if outcome.cached and outcome.looked_up_at is not None:
                 since = min(since, outcome.looked_up_at)  # as old as it is on the disk
-            there = self.results.get(place)
-            if there and since < there.requested_at <= requested_at + CLOCK_SKEW:
+            stored = self.results.get(place)
+            if stored and since < stored.requested_at <= requested_at + CLOCK_SKEW:
                 continue
             until = keeps_until(
                 outcome, place.as_of, responded_at=requested_at, today=today, day_ends=day_ends
@@ -519,11 +532,11 @@ class _Session:
         """
         if burst.paused_until is not None:
             return
-        fresh = [one for one in burst.outcomes.values() if not one.cached]
+        fresh = [outcome for outcome in burst.outcomes.values() if not outcome.cached]
         if any(map(_is_result, fresh)):
             self.paused, self._worked_at = None, now
         elif self._worked_at <= requested_at:
-            without_response = (one.error for one in fresh if one.looked_up_at is None)
+            without_response = (outcome.error for outcome in fresh if outcome.looked_up_at is None)
             why = burst.stopped or next(filter(None, without_response), None)
             self.paused = _Outage(why, now + _PAUSE) if why else self.paused
 

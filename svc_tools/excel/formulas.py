@@ -104,7 +104,7 @@ class Table(NamedTuple):
     def at(self, heading: str) -> int:
         """How many columns are before that of a heading, ignoring case."""
         try:
-            return [one.casefold() for one in self.headings].index(heading.casefold())
+            return [text.casefold() for text in self.headings].index(heading.casefold())
         except ValueError:
             raise Unknown from None
 
@@ -128,12 +128,12 @@ def calls_in(formula: str, separator: str = ",") -> List[FormulaCall]:
             word = _WORD.search(before)
             opened.append(_Opened(mark, word[1] if word else "", piece.end(), []))
         elif opened and _CLOSING.get(mark) == opened[-1].bracket:
-            one = opened.pop()
-            function = _FUNCTION.fullmatch(one.name)
+            opening = opened.pop()
+            function = _FUNCTION.fullmatch(opening.name)
             if function and mark == ")":
-                name, arguments = function[1].upper(), _split(formula, one, piece.start())
+                name, arguments = function[1].upper(), _split(formula, opening, piece.start())
                 call = FormulaCall(f"SVC_{name}", arguments, _guards(formula, opened))
-                found.append((one.start, call))
+                found.append((opening.start, call))
         elif mark == separator and opened and not in_heading:
             opened[-1].separators.append(piece.start())
         before = mark
@@ -150,20 +150,20 @@ def _looks_up(call: FormulaCall) -> bool:
     return call.name not in NO_PLACES and bool(call.arguments)
 
 
-def _split(formula: str, one: _Opened, end: int) -> Tuple[str, ...]:
-    starts = [one.start, *(at + 1 for at in one.separators)]
-    parts = [formula[a:b].strip() for a, b in zip(starts, [*one.separators, end])]  # noqa: B905 - as many
+def _split(formula: str, opening: _Opened, end: int) -> Tuple[str, ...]:
+    starts = [opening.start, *(at + 1 for at in opening.separators)]
+    parts = [formula[a:b].strip() for a, b in zip(starts, [*opening.separators, end])]  # noqa: B905 - as many
     return () if parts == [""] else tuple(parts)
 
 
 def _guards(formula: str, opened: Iterable[_Opened]) -> Tuple[GuardFormula, ...]:
     guards = []
-    for one in opened:
-        name = one.name.upper()
-        position = len(one.separators)
+    for opening in opened:
+        name = opening.name.upper()
+        position = len(opening.separators)
         always = name in _COMPUTE_ALL or (name in _CONDITIONAL and not position)
         if name and not always and not _FUNCTION.fullmatch(name):
-            first = formula[one.start : one.separators[0]].strip() if position else ""
+            first = formula[opening.start : opening.separators[0]].strip() if position else ""
             guards.append(GuardFormula(name, first, position))
     return tuple(guards)
 
@@ -257,7 +257,7 @@ class Book:
     def _arguments(self, call: FormulaCall, sheet: Any, row: int) -> List[Any]:  # noqa: ANN401 - the host's
         read = [self.amount if call.name == "SVC_TAX" else self.value]
         read += [self.value] * len(call.arguments)
-        return [one(text, sheet, row) for one, text in zip(read, call.arguments)]  # noqa: B905 - enough
+        return [reader(text, sheet, row) for reader, text in zip(read, call.arguments)]  # noqa: B905 - enough
 
     def amount(self, text: str, sheet: Any, row: int) -> Any:  # noqa: ANN401 - the host's
         """The amount of a tax; it only decides whether a place is looked up."""
@@ -306,7 +306,7 @@ class Book:
     def _rows_of(self, table: str, first: str = "", last: str = "", part: str = "") -> Any:  # noqa: ANN401 - the host's
         """The rows of a table, or of its columns from the first to the last."""
         found = self.table(table)
-        wanted = [one for one in (first, last or first) if one]
+        wanted = [heading for heading in (first, last or first) if heading]
         left, right = sorted(map(found.at, wanted)) or (0, len(found.headings) - 1)
         rows = range(found.row - (part == "#all"), found.row + found.height)
         return self._block(found.sheet, range(found.column + left, found.column + right + 1), rows)
@@ -315,19 +315,19 @@ class Book:
         if not (self.shown or self.ranges) or len(columns) * len(rows) > _MOST_CELLS:
             raise Unknown
         lines = ([self.cell(sheet, column, row) for column in columns] for row in rows)
-        return [["" if one is self.empty else one for one in line] for line in lines]
+        return [["" if value is self.empty else value for value in line] for line in lines]
 
     def _day(self, arguments: str, sheet: Any, row: int) -> float:  # noqa: ANN401 - the host's
         """The number of a day: DATE of three values, or TODAY."""
         if not arguments:
             day = date.today()  # noqa: DTZ011 - the user's day
         else:
-            given = [self.value(one, sheet, row) for one in _parts(arguments, self.separator)]
+            given = [self.value(part, sheet, row) for part in _parts(arguments, self.separator)]
             try:
                 day = date(*map(int, given))
             except (ValueError, TypeError):  # such as the month 13, which a sheet accepts
                 raise Unknown from None
-            if day.year < _FIRST_YEAR or any(isinstance(one, str) for one in given):
+            if day.year < _FIRST_YEAR or any(isinstance(value, str) for value in given):
                 raise Unknown  # 26 is 1926 there
         return float((day - _FIRST_DAY).days)
 
@@ -353,24 +353,24 @@ class Book:
             return False
         if function and function[1].upper() in {"AND", "OR", "NOT"}:
             name = function[1].upper()
-            parts = [self._holds(one, sheet, row) for one in _parts(function[2], self.separator)]
+            parts = [self._holds(part, sheet, row) for part in _parts(function[2], self.separator)]
             return all(parts) if name == "AND" else any(parts) == (name == "OR")
         comparison = _COMPARISON.fullmatch(condition)
         if comparison is None:
             raise Unknown
         texts = [comparison[1].strip(), comparison[3].strip()]
-        one, other = values = [self.value(text, sheet, row) for text in texts]
+        left, right = values = [self.value(text, sheet, row) for text in texts]
         kinds = {type(value) for value in values}
         is_error = any(isinstance(value, str) and value.startswith("#") for value in values)
         if is_error or kinds - {str, int, float, bool, type(None)}:
             raise Unknown
         if '""' in texts:
-            one, other = (not self._is_empty(value) for value in values)
+            left, right = (not self._is_empty(value) for value in values)
         elif kinds == {str} and comparison[2] in {"=", "<>"}:
-            one, other = one.casefold(), other.casefold()
+            left, right = left.casefold(), right.casefold()
         elif not kinds <= {int, float} and kinds != {bool}:
             raise Unknown
-        return bool(_COMPARED[comparison[2]](one, other))
+        return bool(_COMPARED[comparison[2]](left, right))
 
     def _is_empty(self, value: Any) -> bool:  # noqa: ANN401 - the host's
         return value is self.empty or value is None or value == ""
@@ -396,10 +396,11 @@ class Contents(Book):
         names: Dict[str, str] | None = None,
         tables: Iterable[Dict[str, Any]] = (),
     ) -> None:
+        """Index the sheets, defined names and tables by name; the arguments are not changed."""
         self.shown = True
         self._blocks: Dict[str, List[Dict[str, Any]]] = {}
-        for one in sheets:
-            self._blocks.setdefault(one["name"].casefold(), []).append(one)
+        for sheet in sheets:
+            self._blocks.setdefault(sheet["name"].casefold(), []).append(sheet)
         self._names = {name.casefold(): text for name, text in (names or {}).items()}
         # of names like =LAMBDA(zip, SVC_RATE("TX", zip)): their calls are known in no cell
         self._lookups = {
@@ -408,10 +409,10 @@ class Contents(Book):
             if any(map(_looks_up, calls_in(text)))
         }
         self._tables: Dict[str, Table] = {}
-        for one in tables:
-            at = one["sheet"].casefold(), one["row"], one["column"], one["height"]
-            heads = [str(head).casefold() for head in one["columns"]]
-            self._tables[one["name"].casefold()] = Table(*at, heads)
+        for table in tables:
+            at = table["sheet"].casefold(), table["row"], table["column"], table["height"]
+            heads = [str(head).casefold() for head in table["columns"]]
+            self._tables[table["name"].casefold()] = Table(*at, heads)
 
     def formulas(self) -> Iterator[Tuple[str, int, str]]:
         """Every formula with an SVC function; a text that only looks like one is left out."""
@@ -457,10 +458,11 @@ class Contents(Book):
     def in_table(self, table: str, heading: str, sheet: str, row: int) -> Any:  # noqa: ANN401 - the base's
         """The value under a heading of a table in that row."""
         found = [
-            (one.sheet, one.column + one.headings.index(heading.casefold()))
-            for name, one in self._tables.items()
-            if one.row <= row < one.row + one.height and heading.casefold() in one.headings
-            if (name == table.casefold() if table else one.sheet == sheet)
+            (candidate.sheet, candidate.column + candidate.headings.index(heading.casefold()))
+            for name, candidate in self._tables.items()
+            if candidate.row <= row < candidate.row + candidate.height
+            and heading.casefold() in candidate.headings
+            if (name == table.casefold() if table else candidate.sheet == sheet)
         ]
         if len(found) != 1:
             raise Unknown

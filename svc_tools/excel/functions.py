@@ -108,8 +108,8 @@ def evaluate(
     """
     with all_stay():
         formulas = [_started(desk, call) for call in calls]
-    used = [*(one for one, _ in formulas), *(formula_places(desk, call) for call in ahead)]
-    places = dict.fromkeys(place for one in used for place in one)
+    used = [*(needed for needed, _ in formulas), *(formula_places(desk, call) for call in ahead)]
+    places = dict.fromkeys(place for needed in used for place in needed)
     outcomes = desk.look_up(places, since) if places else {}
     return [finish(outcomes) for _, finish in formulas]
 
@@ -163,6 +163,11 @@ def _started(
 
 
 def _parse(desk: Desk, call: FunctionCall) -> _Formula:
+    """Check the arguments of a call, fill in those left out, and run the function's own generator.
+
+    Raises:
+        BadValueError: no such function, too many arguments, or a required one is left out.
+    """
     compute = COMPUTED.get(call.name)
     if compute is None:
         raise BadValueError(f"There is no function {call.name[:40]}.")
@@ -183,13 +188,13 @@ def _parse(desk: Desk, call: FunctionCall) -> _Formula:
 
 def _rows(call: FunctionCall) -> tuple[Shape, list[dict[str, GivenCell]]]:
     """The shape of the result, and for each of its cells the arguments by their names."""
-    names = [one.name for one in function(call.name).parameters]
+    names = [parameter.name for parameter in function(call.name).parameters]
     shape, rows = aligned(names, call.arguments)
     return shape, [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _places_of(queries: Iterable[CellQuery]) -> list[Place]:
-    return [one.place for one in queries if isinstance(one, PlaceQuery)]
+    return [query.place for query in queries if isinstance(query, PlaceQuery)]
 
 
 def _result_of(desk: Desk, query: CellQuery, outcomes: Outcomes) -> FieldSource | CellError | None:
@@ -202,9 +207,9 @@ def _result_of(desk: Desk, query: CellQuery, outcomes: Outcomes) -> FieldSource 
 def _cells_showing(show: Callable[[FieldSource, Mapping[str, GivenCell]], CellValue]) -> _Function:
     """A function that shows a cell for each cell of its ranges; `show` may raise `CellError`."""
 
-    def shown(one: FieldSource | CellError | None, row: Mapping[str, GivenCell]) -> CellValue:
+    def shown(result: FieldSource | CellError | None, row: Mapping[str, GivenCell]) -> CellValue:
         try:
-            return show(one, row) if isinstance(one, FieldSource) else one
+            return show(result, row) if isinstance(result, FieldSource) else result
         except CellError as error:
             return error
 
@@ -212,7 +217,7 @@ def _cells_showing(show: Callable[[FieldSource, Mapping[str, GivenCell]], CellVa
         shape, rows = _rows(call)
         queries = [_query_of(call, row) for row in rows]
         outcomes = yield _places_of(queries)
-        results = (_result_of(desk, one, outcomes) for one in queries)
+        results = (_result_of(desk, query, outcomes) for query in queries)
         return shaped(shape, list(map(shown, results, rows)))
 
     return compute
@@ -244,6 +249,10 @@ def _query_of(call: FunctionCall, row: Mapping[str, GivenCell]) -> CellQuery:
 # typed: TRUE, 1 and 1.0 are equal, but not the same
 @lru_cache(maxsize=65_536, typed=True)
 def _cached_query(*given: GivenCell) -> PlaceQuery | Outcome | None:
+    """The query of a row's cells, or the outcome that refuses them; `None` where no place is given.
+
+    The last two are the day, and whether only an address in one line is accepted.
+    """
     *cells, as_of, by_address = given
     if all(map(is_empty, cells[1:-1])):
         return None
@@ -279,9 +288,11 @@ def _plain(name: str, cell: GivenCell) -> str | float | None:
     return cell
 
 
-def _rate(one: FieldSource, row: Mapping[str, GivenCell]) -> CellValue:
+def _rate(result: FieldSource, row: Mapping[str, GivenCell]) -> CellValue:
     """The combined rate."""
-    units = units_or_error(one.outcome, partial=_word("accept", row["accept"], _ACCEPT) is not None)
+    units = units_or_error(
+        result.outcome, partial=_word("accept", row["accept"], _ACCEPT) is not None
+    )
     return rate_cell(units) if isinstance(units, int) else units
 
 
@@ -301,8 +312,8 @@ def svc_tax(__: Desk, call: FunctionCall) -> _Formula:
     """The tax on amounts; the amounts of a range are rounded together."""
     shape, rows = _rows(call)
     lines = [_tax_line(call, row) for row in rows]
-    outcomes = yield _places_of(one.query for one in lines if isinstance(one, _Line))
-    shown: list[CellValue] = [None if isinstance(one, _Line) else one for one in lines]
+    outcomes = yield _places_of(line.query for line in lines if isinstance(line, _Line))
+    shown: list[CellValue] = [None if isinstance(line, _Line) else line for line in lines]
     taxed: dict[Rounding, list[tuple[int, int, int]]] = {}
     for at, line in enumerate(lines):
         if isinstance(line, _Line):
@@ -356,7 +367,7 @@ def _rounded(factors: Sequence[tuple[int, int, int]], rounding: Rounding) -> lis
 
     _, cents, units = zip(*factors, strict=True)
     tax = rounded_tax(np.array(cents, np.int64), np.array(units, np.int64), rounding)
-    return [int(one) for one in tax]
+    return [int(amount) for amount in tax]
 
 
 def svc_sum(_: Desk, call: FunctionCall) -> _Formula:
@@ -383,8 +394,11 @@ def svc_lookup(desk: Desk, call: FunctionCall) -> _Formula:
     outcomes = yield _places_of(queries)
     results = (_result_of(desk, query, outcomes) for query in queries)
     return heads + [
-        [LOOKUP_FIELDS[name](one) if isinstance(one, FieldSource) else one for name in fields]
-        for one in results
+        [
+            LOOKUP_FIELDS[name](result) if isinstance(result, FieldSource) else result
+            for name in fields
+        ]
+        for result in results
     ]
 
 
@@ -418,13 +432,13 @@ def _are_headings(cells: Sequence[Scalar]) -> bool:
     """Whether a row has usual headings; or words alone, where data has a state or digits."""
     texts = [text for cell in cells if isinstance(cell, str) and (text := text_of(cell))]
     if any(
-        _BY_NAME.fits(one) or roles.place_role(one) or roles.date_kind(one, ()) == "sale"
-        for one in texts
+        _BY_NAME.fits(text) or roles.place_role(text) or roles.date_kind(text, ()) == "sale"
+        for text in texts
     ):
         return True
     if any(isinstance(cell, int | float | date) for cell in cells):
         return False
-    return bool(texts) and not any(state_code(one) or re.search("[0-9]", one) for one in texts)
+    return bool(texts) and not any(state_code(text) or re.search("[0-9]", text) for text in texts)
 
 
 def _columns(heads: Sequence[Scalar], lines: CellRows) -> dict[str, int]:
@@ -448,13 +462,13 @@ def _columns(heads: Sequence[Scalar], lines: CellRows) -> dict[str, int]:
         if at in columns.values():
             continue
         # a range may hold 0 for an empty cell
-        cells = [one for line in lines if not is_empty(one := line[at]) and one != 0][:_SAMPLED]
-        numbers = [one for one in cells if isinstance(one, int | float)]
+        cells = [cell for line in lines if not is_empty(cell := line[at]) and cell != 0][:_SAMPLED]
+        numbers = [cell for cell in cells if isinstance(cell, int | float)]
         numeric = not all(map(_is_day, numbers))
         kinds.append((label, roles.date_kind(label, (), numeric=numeric)))
         # numbers are days where all of them may be, other cells where half of them are
         likely = sum(map(_is_day, cells)) * (1 if len(numbers) == len(cells) else 2)
-        texts = [f"{one:.15g}" if isinstance(one, int | float) else str(one) for one in cells]
+        texts = [f"{cell:.15g}" if isinstance(cell, int | float) else str(cell) for cell in cells]
         if cells and (likely >= len(cells) or roles.date_kind(label, texts) == "period"):
             days.append(label)
     dated: list[Any] = roles.sale_date(kinds, "")
@@ -520,25 +534,27 @@ def _single_cell(name: str, argument: object, expected: str) -> Scalar:
 def svc_fields(_: Desk, __: FunctionCall) -> _Formula:
     """The fields with their forms and meanings, under a heading."""
     yield ()
-    fields = (one for one in COLUMNS if one.name in LOOKUP_FIELDS)
-    rows: _Grid = [[one.name, CELL_FORMS.get(one.form, "text"), one.meaning] for one in fields]
+    fields = (column for column in COLUMNS if column.name in LOOKUP_FIELDS)
+    rows: _Grid = [
+        [column.name, CELL_FORMS.get(column.form, "text"), column.meaning] for column in fields
+    ]
     return [["field", "form", "meaning"], *rows]
 
 
-def _field(one: FieldSource, row: Mapping[str, GivenCell]) -> CellValue:
+def _field(result: FieldSource, row: Mapping[str, GivenCell]) -> CellValue:
     """The field that is named."""
     name = row["field"]
     pass_on_error("field", name)
     if not isinstance(name, str) or is_empty(name):
         raise BadValueError("field: expected the name of a field; SVC_FIELDS() shows them.")
-    return LOOKUP_FIELDS[field_named(name)](one)
+    return LOOKUP_FIELDS[field_named(name)](result)
 
 
-def _source(one: FieldSource, _: Mapping[str, GivenCell]) -> CellValue:
+def _source(result: FieldSource, _: Mapping[str, GivenCell]) -> CellValue:
     """The source of a rate."""
-    if one.outcome.found is None:
-        return error_of(one.outcome)
-    source, edition = (LOOKUP_FIELDS[name](one) for name in ("lookup_source", "lookup_edition"))
+    if result.outcome.found is None:
+        return error_of(result.outcome)
+    source, edition = (LOOKUP_FIELDS[name](result) for name in ("lookup_source", "lookup_edition"))
     return f"{source}, edition {edition}" if edition else source
 
 
@@ -546,7 +562,7 @@ def _of_session(session: Callable[[Desk], CellValue], of_each: _Function) -> _Fu
     """A function of a state, a ZIP and a day, or without arguments of the whole session."""
 
     def compute(desk: Desk, call: FunctionCall) -> _Formula:
-        if all(one is OMITTED for one in call.arguments):
+        if all(argument is OMITTED for argument in call.arguments):
             yield ()
             return session(desk)
         if OMITTED in call.arguments[:2]:
@@ -564,9 +580,9 @@ def svc_nexus(desk: Desk, call: FunctionCall) -> _Formula:
     state = None if cell is OMITTED else _state(cell)
     yield ()
     rows: _Grid = [
-        [text or None for text in one.texts]
-        for one in desk.register().records
-        if state in {None, one.state}
+        [text or None for text in record.texts]
+        for record in desk.register().records
+        if state in {None, record.state}
     ]
     return [[*FIELDS], *rows]
 
@@ -587,7 +603,7 @@ def _registration_status(desk: Desk, state: GivenCell, kind: GivenCell) -> CellV
             return None
         _refuse_empty("type", kind, "any type")
         code, wanted = _state(state), _word("type", kind, NEXUS_TYPES)
-        kinds = {one.nexus_type for one in desk.register().records if one.state == code}
+        kinds = {record.nexus_type for record in desk.register().records if record.state == code}
     except CellError as error:
         return error
     return "registered" if (wanted in kinds if wanted else kinds) else "not registered"
@@ -619,13 +635,15 @@ COMPUTED: Mapping[str, _Function] = {
     "SVC_SUM": svc_sum,
     "SVC_LOOKUP": svc_lookup,
     "SVC_FIELD": _cells_showing(_field),
-    "SVC_CONFIDENCE": _cells_showing(lambda one, _: LOOKUP_FIELDS["confidence"](one)),
-    "SVC_WARNINGS": _cells_showing(lambda one, _: sentences(one)),
-    "SVC_STATUS": _cells_showing(lambda one, _: one.status),
+    "SVC_CONFIDENCE": _cells_showing(lambda result, _: LOOKUP_FIELDS["confidence"](result)),
+    "SVC_WARNINGS": _cells_showing(lambda result, _: sentences(result)),
+    "SVC_STATUS": _cells_showing(lambda result, _: result.status),
     "SVC_FIELDS": svc_fields,
     "SVC_ASOF": _of_session(
         lambda desk: moment(desk.oldest),
-        _cells_showing(lambda one, _: moment(one.outcome.looked_up_at) or error_of(one.outcome)),
+        _cells_showing(
+            lambda result, _: moment(result.outcome.looked_up_at) or error_of(result.outcome)
+        ),
     ),
     "SVC_SOURCE": _of_session(lambda desk: desk.service.text, _cells_showing(_source)),
     "SVC_NEXUS": svc_nexus,

@@ -47,7 +47,10 @@ class Function:
     @property
     def signature(self) -> str:
         """The name with its arguments, the optional ones in brackets."""
-        shown = (f"[{one.name}]" if one.optional else one.name for one in self.parameters)
+        shown = (
+            f"[{parameter.name}]" if parameter.optional else parameter.name
+            for parameter in self.parameters
+        )
         return f"{self.name}({', '.join(shown)})"
 
     @property
@@ -70,14 +73,18 @@ CELL_FORMS: Mapping[str, str] = _LISTED.pop("forms")
 def _function(name: str, listed: Mapping[str, Any]) -> Function:
     """A function of `functions.toml`."""
     help_of = {**_ARGUMENTS, **listed}
-    arguments = [(one.rstrip("?"), one.endswith("?")) for one in listed["arguments"].split()]
-    parameters = tuple(Parameter(one, help_of[one], optional) for one, optional in arguments)
+    arguments = [
+        (argument.rstrip("?"), argument.endswith("?")) for argument in listed["arguments"].split()
+    ]
+    parameters = tuple(
+        Parameter(argument, help_of[argument], optional) for argument, optional in arguments
+    )
     spills, volatile = listed.get("spills", False), listed.get("volatile", False)
     return Function(name, listed["help"], parameters, spills, volatile)
 
 
 FUNCTIONS = tuple(_function(name, listed) for name, listed in _LISTED.items())
-_BY_NAME = {one.name: one for one in FUNCTIONS}
+_BY_NAME = {definition.name: definition for definition in FUNCTIONS}
 
 
 def function(name: str) -> Function:

@@ -102,12 +102,12 @@ def _why(outcome: Outcome) -> str:
     return " ".join(filter(None, [shown, reference, hint]))
 
 
-def sentences(one: FieldSource) -> str | None:
+def sentences(result: FieldSource) -> str | None:
     """What to know of a rate, or why it is missing; `None` without remarks."""
-    outcome, found = one.outcome, one.outcome.found
+    outcome, found = result.outcome, result.outcome.found
     if found is None:
         return _why(outcome)
-    codes = dict.fromkeys([*one.reasons, *one.warnings])
+    codes = dict.fromkeys([*result.reasons, *result.warnings])
     codes.pop("partial", None)  # its warnings say what is missing
     for code in REPLACES.keys() & codes.keys():
         codes.pop(REPLACES[code], None)
@@ -118,7 +118,7 @@ def sentences(one: FieldSource) -> str | None:
 
 def _meaning(code: str, found: Found) -> str:
     if code == "several_rates" and found.low is not None and found.high is not None:
-        ends = (percent(rate_to_decimal(units_to_rate(one))) for one in (found.low, found.high))
+        ends = (percent(rate_to_decimal(units_to_rate(rate))) for rate in (found.low, found.high))
         return _sentence(f"{meaning_of(code)}: {' to '.join(ends)}")
     if code == "low_confidence":  # the warnings after it may say why
         return "The service has little confidence in the rate."
@@ -147,12 +147,14 @@ def _iso(day: date | None) -> str | None:
     return None if day is None else day.isoformat()
 
 
-def _found(take: Callable[[FieldSource, Found], CellValue]) -> Callable[[FieldSource], CellValue]:
+def _found(
+    read_found: Callable[[FieldSource, Found], CellValue],
+) -> Callable[[FieldSource], CellValue]:
     """A field of a result; an error where there is none."""
 
-    def read(one: FieldSource) -> CellValue:
-        found = one.outcome.found
-        return error_of(one.outcome) if found is None else take(one, found)
+    def read(result: FieldSource) -> CellValue:
+        found = result.outcome.found
+        return error_of(result.outcome) if found is None else read_found(result, found)
 
     return read
 
@@ -178,8 +180,8 @@ def _rate(column: Column) -> Callable[[FieldSource], CellValue]:
 def _whole(column: Column) -> Callable[[FieldSource], CellValue]:
     """A complete rate, never that of a partial result. Missing is an empty cell."""
 
-    def read(one: FieldSource, found: Found) -> CellValue:
-        if one.outcome.means.partial:
+    def read(result: FieldSource, found: Found) -> CellValue:
+        if result.outcome.means.partial:
             return PARTIAL
         units: int | None = getattr(found, column.fact)
         return None if units is None else rate_cell(units)
@@ -187,27 +189,29 @@ def _whole(column: Column) -> Callable[[FieldSource], CellValue]:
     return _found(read)
 
 
-def _source(one: FieldSource) -> CellValue:
-    found, name = one.outcome.found, one.desk.service.name
+def _source(result: FieldSource) -> CellValue:
+    found, name = result.outcome.found, result.desk.service.name
     return f"{name}: {found.source}" if found and found.source else name
 
 
-def _edition(one: FieldSource) -> CellValue:
-    found = one.outcome.found
-    return (found.edition if found else None) or one.desk.service.edition
+def _edition(result: FieldSource) -> CellValue:
+    found = result.outcome.found
+    return (found.edition if found else None) or result.desk.service.edition
 
 
 _COMPUTED: dict[str, Callable[[FieldSource], CellValue]] = {
-    "needs_review": lambda one: bool(one.reasons),
-    "lookup_review_reason": lambda one: "; ".join(one.reasons) or None,
-    "warnings": _found(lambda one, _: "; ".join(one.warnings) or None),
-    "lookup_as_of": lambda one: _iso(one.as_of),
+    "needs_review": lambda result: bool(result.reasons),
+    "lookup_review_reason": lambda result: "; ".join(result.reasons) or None,
+    "warnings": _found(lambda result, _: "; ".join(result.warnings) or None),
+    "lookup_as_of": lambda result: _iso(result.as_of),
     "as_of_status": _found(
-        lambda one, found: as_of_status(found, one.as_of, one.as_of, one.outcome.looked_up_at)
+        lambda result, found: as_of_status(
+            found, result.as_of, result.as_of, result.outcome.looked_up_at
+        )
     ),
     "lookup_source": _source,
     "lookup_edition": _edition,
-    "looked_up_at": lambda one: moment(one.outcome.looked_up_at),
+    "looked_up_at": lambda result: moment(result.outcome.looked_up_at),
 }
 
 
@@ -221,7 +225,7 @@ def _reader(column: Column) -> Callable[[FieldSource], CellValue]:
     if column.name in _COMPUTED:
         return _COMPUTED[column.name]
     if column.outcome:
-        return lambda one: _value(one.outcome, column.outcome)
+        return lambda result: _value(result.outcome, column.outcome)
     if column.form == "rate":
         return _rate(column) if column.name in RATE_COLUMNS[1:] else _whole(column)
     if column.form == "day":
@@ -229,7 +233,9 @@ def _reader(column: Column) -> Callable[[FieldSource], CellValue]:
     return _found(lambda _, found: _value(found, column.fact))
 
 
-LOOKUP_FIELDS = {one.name: _reader(one) for one in COLUMNS if one.name in LOOKUP_COLUMNS}
+LOOKUP_FIELDS = {
+    column.name: _reader(column) for column in COLUMNS if column.name in LOOKUP_COLUMNS
+}
 """How each field is read, in the order of an enriched frame."""
 
 

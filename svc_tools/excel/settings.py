@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
 from svc_sdk import Svc
-from svc_sdk._settings import checked_url
+from svc_sdk.wire import checked_url
 from svc_tools import config
 from svc_tools.base.atomic import whole_file
 from svc_tools.base.extras import needs
@@ -149,6 +149,11 @@ def certificate() -> tuple[tuple[Path, ...], bool | None]:
 
 
 def _store(values: dict[str, object]) -> None:
+    """Write values into the file of settings; all others in it stay. The file is locked meanwhile.
+
+    Raises:
+        ConfigurationError: the file cannot be written, or another program holds its lock.
+    """
     with needs("The settings of the spreadsheets", "excel"):
         from filelock import FileLock, Timeout  # noqa: PLC0415 - of an extra
     folder = config.excel_folder()

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from svc_sdk import AuthError, SvcError, __version__
-from svc_sdk._route import UnusableVariableError
-from svc_sdk._settings import Settings
+from svc_sdk.wire import Settings, UnusableVariableError
 from svc_tools import config
 from svc_tools.base import operating_system
 from svc_tools.base.extras import needs, require
@@ -84,10 +83,10 @@ _ORIGINS = {
 
 def current_service() -> str:
     """The service that the cells use; nothing is changed."""
-    mark, said, todo = _service()
+    mark, text, todo = _service()
     if mark == "wrong":
-        raise ConfigurationError(said)
-    return f"The cells use {said}. {todo}"
+        raise ConfigurationError(text)
+    return f"The cells use {text}. {todo}"
 
 
 def use_account(address: str, key: SecretStr) -> str:
@@ -165,10 +164,10 @@ def use_this_python() -> str:
     path = Path(xlwings.USER_CONFIG_FILE)
     if not path.exists():
         config_create(None)  # type: ignore[no-untyped-call]  # as `xlwings config create` does, also for conda
-    mark, said, todo = _python()
+    mark, text, todo = _python()
     if mark == "wrong":
-        raise ConfigurationError(f"{said}. {todo}")
-    return f"{said}, as {path} says."
+        raise ConfigurationError(f"{text}. {todo}")
+    return f"{text}, as {path} says."
 
 
 def manifest_path() -> Path:
@@ -356,7 +355,9 @@ def choose_certificate(
     if https is False or (https is None and chosen is False):
         return settings.remember_certificate()
     problems = []
-    for pair in dict.fromkeys(one for one in (known, usual[0].exists() and usual) if one):
+    for pair in dict.fromkeys(
+        candidate for candidate in (known, usual[0].exists() and usual) if candidate
+    ):
         try:
             check_certificate(*pair)
         except ValueError as error:
@@ -376,7 +377,9 @@ def _make_certificate(
 ) -> tuple[Path, ...] | None:
     """The new files; () where the user declined, `None` where commands were only shown."""
     say("Excel requires https, with a certificate for localhost that your computer trusts.")
-    tool = next((one for one in DATA["tools"] if shutil.which(one["command"][0])), None)
+    tool = next(
+        (candidate for candidate in DATA["tools"] if shutil.which(candidate["command"][0])), None
+    )
     if tool is None:
         shell = " in the Command Prompt" if is_windows() else ""
         run = f"Run these commands{shell}, then start the server again:"
@@ -503,15 +506,15 @@ def check() -> Iterator[Line]:
     parts |= {"Certificate": _certificate, "Server": _server}
     for name, look_at in parts.items():
         try:
-            mark, said, todo = look_at()
+            mark, text, todo = look_at()
         except SvcError as error:
             trouble = explained(error)
-            mark, said, todo = "wrong", f"{trouble.title}: {trouble.text}", trouble.what_to_do
+            mark, text, todo = "wrong", f"{trouble.title}: {trouble.text}", trouble.what_to_do
             if _UNTRUSTED in error.message:
                 todo = f"{todo} {company.ADVICE['proxy'].todo}"
         except (ImportError, OSError, ValueError) as error:
-            mark, said, todo = "wrong", str(error), ""
-        yield Line(name, mark, said, todo or None)
+            mark, text, todo = "wrong", str(error), ""
+        yield Line(name, mark, text, todo or None)
 
 
 def _packages() -> CompanyFinding:
@@ -544,7 +547,7 @@ def _python() -> CompanyFinding:
 def _computer() -> company.Computer:
     """The data of this computer from which the findings about it follow."""
     found = config.variables(company.VARIABLES)
-    workbooks = [one.name for one in _workbooks()]
+    workbooks = [workbook.name for workbook in _workbooks()]
     pythons = (sys.executable, sys.base_prefix)  # that of an environment is elsewhere
     return company.Computer(str(Path.cwd()), workbooks, pythons, found, _registry, _way())
 
@@ -569,7 +572,7 @@ def _workbooks() -> list[Path]:
 def _downloads() -> CompanyFinding:
     """Whether Windows blocks a workbook of this folder."""
     files = _workbooks()
-    blocked = [one.name for one in files if Path(f"{one}:Zone.Identifier").exists()]
+    blocked = [file.name for file in files if Path(f"{file}:Zone.Identifier").exists()]
     found = f"blocked: {', '.join(blocked)}" if blocked else "none in this folder is blocked"
     return "wrong" if blocked else "ok", found, _UNBLOCK
 
@@ -618,7 +621,8 @@ def _server() -> CompanyFinding:
     used, here = server.service, settings.describe().service
     if None not in {used, here} and used != here:
         used, here = (
-            "the embedded service" if one == settings.EMBEDDED else one for one in (used, here)
+            "the embedded service" if address == settings.EMBEDDED else address
+            for address in (used, here)
         )
         return "wrong", f"{found}, but it uses {used}, not {here}", _OTHER_SERVICE
     if server.certificate is not None:

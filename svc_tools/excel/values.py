@@ -179,10 +179,12 @@ def aligned(
         BadValueError: the ranges have different shapes.
     """
     if _RANGES.isdisjoint(map(type, arguments)):
-        return _ONE, [tuple([one if one is OMITTED else scalar(one) for one in arguments])]
+        return _ONE, [
+            tuple([argument if argument is OMITTED else scalar(argument) for argument in arguments])
+        ]
     grids = [
-        [[OMITTED]] if one is OMITTED else cell_rows(name, one)
-        for name, one in zip(names, arguments, strict=True)
+        [[OMITTED]] if argument is OMITTED else cell_rows(name, argument)
+        for name, argument in zip(names, arguments, strict=True)
     ]
     shapes = [(len(grid), len(grid[0])) for grid in grids]
     height, width = max(rows for rows, _ in shapes), max(columns for _, columns in shapes)
@@ -190,8 +192,8 @@ def aligned(
     for name, shape in zip(names, shapes, strict=True):
         if whole not in shapes or shape[0] not in {1, height} or shape[1] not in {1, width}:
             sizes = ", ".join(
-                f"{one} {rows:,} by {columns:,}"
-                for one, (rows, columns) in zip(names, shapes, strict=True)
+                f"{name} {rows:,} by {columns:,}"
+                for name, (rows, columns) in zip(names, shapes, strict=True)
                 if (rows, columns) != _ONE
             )
             raise BadValueError(

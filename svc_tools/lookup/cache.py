@@ -340,14 +340,14 @@ class CacheAtPath:
 
         The system releases those of a process that ends, however it ends.
         """
-        claims = {_byte_of(source, one): one for one in places}
+        claims = {_byte_of(source, place): place for place in places}
         with self.lock:
             if self._claims is None:
                 name = self.path.with_name(f".{self.path.name}.claims")
                 try:
                     self._claims = os.open(name, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
                 except OSError:  # nothing can be written there: nor can others share it
-                    return {one: claim for claim, one in claims.items()}
+                    return {place: claim for claim, place in claims.items()}
             # another run of this process may have it: a lock is of the whole process
             free = [claim for claim in claims if claim not in self._claimed]
             locked = lock_bytes(self._claims, free)
@@ -412,7 +412,7 @@ class CacheAtPath:
     ) -> None:
         with file.transaction(write=True) as connection:
             number = _source_number(connection, source)
-            profiles = _profile_numbers(connection, {one[2] for one in entries})
+            profiles = _profile_numbers(connection, {entry[2] for entry in entries})
             moment = int(now.timestamp())
             with all_stay():
                 rows = _rows(entries, profiles, number, detail=detail, now=now)
@@ -495,7 +495,7 @@ class CacheAtPath:
             return found
         latest = max(map(_DATED, found.values()))
         if latest > (limit := _latest(now)):
-            return {place: one for place, one in found.items() if _DATED(one) <= limit}
+            return {place: outcome for place, outcome in found.items() if _DATED(outcome) <= limit}
         self._layer(source, detail, changes, now).add(found, soonest, latest)
         return found
 
@@ -575,7 +575,9 @@ def _rows(
     """The rows of results, and from when on one that is stored already is replaced."""
     moment = int(now.timestamp())
     latest = int(_latest(moment).timestamp()) * 10**6
-    bodies = bodies_of([row_of(one, profiles[shared], at) for _, one, shared, at, _ in entries])
+    bodies = bodies_of(
+        [row_of(outcome, profiles[shared], at) for _, outcome, shared, at, _ in entries]
+    )
     rows: list[tuple[object, ...]] = []
     for (place, *_, expires), body in zip(entries, bodies, strict=True):
         key = place_key(place)
@@ -591,8 +593,8 @@ def _number_of(connection: sqlite3.Connection, source: Source) -> int | None:
     if row is None:
         return None
     # the one above is from the index, which a damaged number would make another account's
-    there = connection.execute("SELECT service, account FROM source WHERE id = ?", row).fetchone()
-    if there != (source.service, source.account):
+    stored = connection.execute("SELECT service, account FROM source WHERE id = ?", row).fetchone()
+    if stored != (source.service, source.account):
         raise DamageError("its list of services was changed by something else")
     return int(row[0])
 
@@ -810,6 +812,7 @@ def clear_cache(
     until = _seconds(now) if expired else int(FOR_EVER.timestamp())
 
     def remove(store: CacheAtPath) -> int:
+        """Remove what was chosen from an open cache, and give its room on the disk back."""
         file = store.opened()
         file.connection.execute("PRAGMA secure_delete = ON")  # what is removed is overwritten
         removed = 0
@@ -855,7 +858,7 @@ def _with_file(path: Path, work: Callable[[CacheAtPath], _T]) -> tuple[_T, list[
 
 def _size(path: Path) -> int:
     files = (Path(f"{path}{ending}") for ending in ("", *COMPANIONS))
-    return sum(one.stat().st_size for one in files if one.exists())
+    return sum(file.stat().st_size for file in files if file.exists())
 
 
 def _seconds(now: datetime | None) -> int:

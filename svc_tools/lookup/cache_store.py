@@ -127,7 +127,7 @@ _NOTHING = (None,) * (_PLAIN - 3)
 """What a result lacks behind its combined rate, if anything."""
 _NO_PROFILE = (None, None, *(() if name == "warnings" else None for name in _SHARED))
 _NO_PART = (None,) * len(fields(Component))
-_TIMELESS = tuple(one.name for one in fields(Outcome) if one.name != "looked_up_at")
+_TIMELESS = tuple(field.name for field in fields(Outcome) if field.name != "looked_up_at")
 """The fields of a result that it may share with those of other days."""
 _own_values = attrgetter(*_OWN)
 _shared_values = attrgetter(*_SHARED)
@@ -206,7 +206,7 @@ def read_profile(text: str) -> Profile:
     """A profile from its text."""
     status, error, *facts = _whole(json.loads(text), _NO_PROFILE)
     return Profile(
-        status, error, tuple(tuple(one) if isinstance(one, list) else one for one in facts)
+        status, error, tuple(tuple(fact) if isinstance(fact, list) else fact for fact in facts)
     )
 
 
@@ -226,7 +226,10 @@ def row_of(outcome: Outcome, profile: int, responded_at: datetime) -> list[objec
     if _LATER:
         last += tuple(getattr(found, name) for name in _LATER)
     if found.accepted_places or found.components or last != _NOTHING_LAST:
-        parts = [(one.level, one.name, one.code, one.units) for one in found.components]
+        parts = [
+            (component.level, component.name, component.code, component.units)
+            for component in found.components
+        ]
         row += [found.accepted_places, parts, *last]
     return row
 
@@ -264,7 +267,7 @@ def outcomes_of(bodies: Sequence[bytes], profiles: Mapping[int, Profile]) -> lis
         numbers, moments, rests = zip(*[body.split(b",", 2) for body in bodies], strict=True)
         parts = list(zip(numbers, rests, strict=True))
         distinct = list(dict.fromkeys(parts))
-        outcomes = _read(b",".join([b"%b,0,%b" % one for one in distinct]), profiles)
+        outcomes = _read(b",".join([b"%b,0,%b" % body for body in distinct]), profiles)
         if len(distinct) < len(parts):
             one_each = dict(zip(distinct, outcomes, strict=True))
             same = list(map(one_each.__getitem__, parts))
@@ -319,8 +322,10 @@ def _with_rates(rows: Sequence[Sequence[Any]], profiles: Mapping[int, Profile]) 
         if len(row) > _PLAIN:
             places, parts, reference, code = _whole(row[_PLAIN:_WHOLE], _MORE)
             components = tuple(Component(*_whole(part, _NO_PART)) for part in parts)
-            one, whole = [found[index]], [outcomes[index]]
-            _set(Found, one, [("accepted_places", [tuple(places)]), ("components", [components])])
+            single, whole = [found[index]], [outcomes[index]]
+            _set(
+                Found, single, [("accepted_places", [tuple(places)]), ("components", [components])]
+            )
             _set(Outcome, whole, [("support_reference", [reference]), ("error_code", [code])])
     return outcomes
 
@@ -350,6 +355,7 @@ class CacheFile:
     """
 
     def __init__(self, path: Path, notes: list[str] | None = None) -> None:
+        """Open the file; one that is damaged is moved aside, and an empty one takes its place."""
         self.path = path
         self.notes: list[str] = [] if notes is None else notes
         try:
@@ -369,6 +375,12 @@ class CacheFile:
             raise
 
     def _open(self) -> None:
+        """Connect to the file, and create it where it is missing.
+
+        Raises:
+            NotUsableError: it is a folder.
+            DamageError: it is empty, and its write-ahead log is not.
+        """
         if self.path.is_dir():
             raise NotUsableError("it is a folder; name a file in it")
         made = _make(self.path)
@@ -607,11 +619,16 @@ def _steps_for(application: int, schema: int, tables: int) -> tuple[str, ...]:
 
 
 def _make_tables(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Create the tables, or bring those of an earlier release up to date, in one transaction.
+
+    Returns:
+        The application and the schema of the file as it is then.
+    """
     connection.execute("BEGIN IMMEDIATE")
     try:
         application, schema, tables = _stamp(connection)  # another process may have been faster
         steps = _steps_for(application, schema, tables)
-        for statement in (one for step in steps for one in step.strip().split(";\n")):
+        for statement in (text for step in steps for text in step.strip().split(";\n")):
             connection.execute(statement)
         if steps and not tables:
             # numbers of this file alone: a page of another cache fits nothing in it

@@ -152,23 +152,23 @@ used, then their parts, then where they are from. `_SHORT` are those of `columns
 In a file, what stands before the first, or behind the last, is the user's. So a further name never
 is the first or the last, nor the last of the short ones.
 """
-FACTS = tuple(one for one in COLUMNS if one.fact)
+FACTS = tuple(column for column in COLUMNS if column.fact)
 """Those that show a field of `Found` (a few are computed)."""
-SHARED = frozenset(one.fact for one in FACTS if one.shared)
+SHARED = frozenset(column.fact for column in FACTS if column.shared)
 
 
 def _of(*sources: ColumnSource) -> tuple[str, ...]:
-    return tuple(one.name for one in COLUMNS if one.source in sources)
+    return tuple(column.name for column in COLUMNS if column.source in sources)
 
 
-COLUMN_MEANINGS = {one.name: one.meaning for one in COLUMNS}
+COLUMN_MEANINGS = {column.name: column.meaning for column in COLUMNS}
 ADDED_COLUMNS = tuple(COLUMN_MEANINGS)
 """Every column that a lookup or a tax adds, in the order in which they stand."""
 RATE_COLUMNS = _of("rate")
 """The whole rate and its parts: fractions with five decimals (0.08250 is 8.25%)."""
 RANGE_COLUMNS = _of("range")
 """The lowest and highest combined rate among the places that fit the query."""
-RATES = tuple(one.name for one in COLUMNS if one.form == "rate")
+RATES = tuple(column.name for column in COLUMNS if column.form == "rate")
 """All columns that hold rates."""
 LEVEL_TAX_COLUMNS = _of("level")
 """The parts of a row's tax, by level of jurisdiction: they add up to `tax`."""
@@ -185,7 +185,7 @@ DETAIL_COLUMNS = _of("detail")
 LOOKUP_COLUMNS = _of("lookup", "rate", "range")
 """Every column that a lookup adds, without the prefix."""
 LOOKED_UP = _of("lookup", "rate", "range", "detail")
-SHORT_COLUMNS = tuple(one.name for one in _SHORT)
+SHORT_COLUMNS = tuple(column.name for column in _SHORT)
 """What `columns="short"` adds: ten columns of the lookup, and those of a tax among them."""
 FORMER_ORDER = (
     *("combined_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate"),

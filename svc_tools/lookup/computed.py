@@ -85,6 +85,11 @@ class Computed:
     """
 
     def __init__(self, client: EmbeddedSvc | EmbeddedAsyncSvc, *, detail: bool) -> None:
+        """Begin a computation with the client's rate book; if that is damaged, no place has a rate.
+
+        Raises:
+            ValueError: the client sends requests.
+        """
         self._client = client
         self._detail = detail
         self._run: Computation | None = None
@@ -262,7 +267,7 @@ class _Answer:
         self._body = body
         self.confidence: str | None = body["meta"]["confidence"]
         self._warnings: list[dict[str, Any]] = body["meta"]["warnings"]
-        self.codes = tuple([code_of(one["code"]) for one in self._warnings])
+        self.codes = tuple([code_of(warning["code"]) for warning in self._warnings])
 
     def get(self, part: str, name: str) -> object:
         value = self._body[part].get(name)

@@ -20,9 +20,9 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from svc_sdk import SvcError, _requests, _responses
-from svc_sdk._responses import Failure
-from svc_sdk._retry import backoff, decide
+from svc_sdk import SvcError
+from svc_sdk.wire import HEALTH, Failure, backoff, decide, parse_lookup, settings_of
+from svc_tools.config import address_fault, is_right_address, note_right_address
 from svc_tools.lookup.outcomes import (
     INTERRUPTED,
     Outcome,
@@ -34,16 +34,14 @@ from svc_tools.lookup.outcomes import (
 from svc_tools.lookup.pace import Health, Pace, Pauses, rate_limit
 from svc_tools.lookup.transport import open_sender, request_of
 from svc_tools.lookup.troubles import SERVER_ERRORS, TOO_MANY, is_fatal, is_foreign, is_transient
-from svc_tools.service_address import address_fault, is_right_address, note_right_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from svc_sdk import AsyncSvc, Svc, TaxResponse
-    from svc_sdk._requests import Call
-    from svc_sdk._responses import Reply
+    from svc_sdk.wire import Call, Reply
+    from svc_tools.config import WrongAddressError
     from svc_tools.lookup.transport import Sender
-    from svc_tools.service_address import WrongAddressError
     from svc_tools.tables.places import Place
 
     Batch = list[tuple[Place, Outcome]]
@@ -142,8 +140,9 @@ class Engine:
         report: Callable[[Batch], object],
         commit: Commit | None,
     ) -> None:
+        """Set up a run without places; nothing is sent, stored or reported yet."""
         self._client = client
-        self._settings = client._settings  # noqa: SLF001 - the pure parts serve both
+        self._settings = settings_of(client)
         self._options = options
         self._pace = Pace(options.concurrency)
         self._health = Health()
@@ -263,8 +262,12 @@ class Engine:
     # workers
 
     async def _work(self, sender: Sender) -> None:
+        """Request one place after another until the run is done; with none ready, wait to be woken.
+
+        Commits the batch once no request is in flight. An error of one place is its outcome.
+        """
         while True:
-            item = self._take()
+            item = self._start_next()
             if item is not None:
                 self._began[item] = time.monotonic()
                 if self._idle:
@@ -293,7 +296,7 @@ class Engine:
         waiting = new or self._later or self._due or self._again
         return self._fed and not (waiting or self._began or self._unread)
 
-    def _take(self) -> Item | None:
+    def _start_next(self) -> Item | None:
         """The next place that may be requested now; else a timer is set for it."""
         if self.stopped is not None or self._is_full():
             return None
@@ -393,6 +396,10 @@ class Engine:
     # one request
 
     async def _request(self, sender: Sender, item: Item) -> None:
+        """Make one attempt for a place: it is then to be read, tried again, or settled.
+
+        Updates the pace and the health of the service; an address without a service ends the run.
+        """
         began = self._began[item]
         self.requests += 1
         outcome = await sender.exchange(item.call)
@@ -445,7 +452,7 @@ class Engine:
         """The outcome of a 200; `None` where its body is unusable and it is requested again."""
         self._unread -= 1
         try:
-            response = _responses.lookup(reply, item.attempts)
+            response = parse_lookup(reply, item.attempts)
             self._health.read(usable=True)
             if not self._right_address:
                 self._right_address = True
@@ -473,7 +480,7 @@ class Engine:
     def _finish(self, item: Item, outcome: Reply | Failure, wait: float | None) -> float | None:
         """Settle a place, or return the seconds until its next attempt."""
         try:
-            response = _responses.lookup(outcome, item.attempts)
+            response = parse_lookup(outcome, item.attempts)
         except SvcError as raised:
             error = raised
         else:
@@ -523,10 +530,10 @@ class Engine:
     ) -> WrongAddressError | None:
         self.requests += 1
         try:
-            _responses.lookup(reply, item.attempts)
+            parse_lookup(reply, item.attempts)
         except SvcError as error:
             try:
-                health = await sender.exchange(_requests.HEALTH)
+                health = await sender.exchange(HEALTH)
             except Exception:  # noqa: BLE001 - odd as it is, it says nothing of the address
                 return None
             return address_fault(self._client, error, health)
@@ -730,8 +737,8 @@ class Writer:
     def _taken(self) -> Batch:
         """The outcomes that came."""
         came, self._batch = self._batch, []
-        made = [(place, one() if callable(one) else one) for place, one in came]
-        return [(place, one) for place, one in made if one is not None]
+        made = [(place, outcome() if callable(outcome) else outcome) for place, outcome in came]
+        return [(place, outcome) for place, outcome in made if outcome is not None]
 
 
 class _Committer:

@@ -5,21 +5,12 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal
 
-from svc_sdk import (
-    AuthError,
-    ForbiddenError,
-    Svc,
-    SvcError,
-    TransportError,
-    _requests,
-    _responses,
-)
-from svc_tools.config import EmbeddedSvc
+from svc_sdk import AuthError, ForbiddenError, Svc, SvcError, TransportError, wire
+from svc_tools.config import EmbeddedSvc, note_right_address, wrong_address
 from svc_tools.lookup.troubles import is_foreign
-from svc_tools.service_address import note_right_address, wrong_address
 
 if TYPE_CHECKING:
-    from svc_sdk._responses import Read
+    from collections.abc import Callable
 
 _ABSENT = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
 
@@ -37,7 +28,7 @@ def check_key(client: Svc) -> None:
     if isinstance(client, EmbeddedSvc):
         return  # and neither its database nor its port is needed for rates
     try:
-        _once(client, _requests.list_nexus("TX", None), _responses.nexus_list)
+        _once(client, wire.list_nexus_call("TX"), wire.parse_nexus_list)
     except SvcError as error:
         if isinstance(error, ForbiddenError) and not is_foreign(error):
             return
@@ -48,7 +39,7 @@ def check_key(client: Svc) -> None:
 
 def _require_health(client: Svc) -> None:
     try:
-        _once(client, _requests.HEALTH, _responses.health)
+        _once(client, wire.HEALTH, wire.parse_health)
     except SvcError as error:
         if error.status_code not in _ABSENT:
             raise
@@ -63,8 +54,10 @@ def field_at_fault(error: SvcError) -> Literal["address", "key"]:
     return "address" if foreign or isinstance(error, TransportError) else "key"
 
 
-def _once(client: Svc, call: _requests.Call, read: Read[object]) -> None:
+def _once(
+    client: Svc, call: wire.Call, parse: Callable[[wire.Reply | wire.Failure, int], object]
+) -> None:
     try:
-        read(client._exchange(call), 1)  # noqa: SLF001 - sent once: the methods try again
+        parse(wire.exchange_once(client, call), 1)
     except SvcError as error:
         raise error.with_traceback(None) from None

@@ -129,8 +129,12 @@ def lock_lines(
 
     Places that were not attempted are left out.
     """
-    known = {place: one for place, one in results.items() if one.means.attempted}
-    editions = {one.found.edition for one in known.values() if one.found and one.found.edition}
+    known = {place: outcome for place, outcome in results.items() if outcome.means.attempted}
+    editions = {
+        outcome.found.edition
+        for outcome in known.values()
+        if outcome.found and outcome.found.edition
+    }
     digest = hashlib.sha256()
     head = {
         "format": _FORMAT,
@@ -144,7 +148,9 @@ def lock_lines(
         "editions": sorted(editions),
         "answers": len(known),
     }
-    rows = (line_of(one, known[one], detail=one in full) for one in sorted(known, key=place_key))
+    rows = (
+        line_of(place, known[place], detail=place in full) for place in sorted(known, key=place_key)
+    )
     for row in (head, *rows):
         line = json.dumps(row, ensure_ascii=True) + "\n"
         digest.update(line.encode())
@@ -171,6 +177,15 @@ def read_lock(path: str | Path) -> Lock:
 
 
 def _lock(name: str, lines: Sequence[bytes]) -> Lock:
+    """The content of a lock file that is complete, unchanged and not of the future.
+
+    Args:
+        name: the file's name, for messages.
+        lines: all of its lines, with their ends.
+
+    Raises:
+        LockFileError: any of these checks fails, or a line is not a result.
+    """
     if lines and lines[0].startswith(BOM_UTF8):  # as some editors write it
         raise LockFileError(f"{name} was changed since it was written, or is damaged; {_AGAIN}")
     head = _head(name, lines)
@@ -199,7 +214,7 @@ def _lock(name: str, lines: Sequence[bytes]) -> Lock:
             full.add(place)
     frozen = head.frozen_at
     now = datetime.now(UTC)
-    latest = max([frozen, *(one.looked_up_at or frozen for one in results.values())])
+    latest = max([frozen, *(outcome.looked_up_at or frozen for outcome in results.values())])
     if latest > now + CLOCK_SKEW:
         raise LockFileError(
             f"{name} is of {latest.date()}, and by the clock of this machine it is {now.date()}:"
@@ -240,7 +255,7 @@ def _first_fault(error: ValidationError) -> str:
     top, *rest = first["loc"] or ("",)
     ours = top == "answer" and first["type"] != _FAULT  # the name of a field, not the line's
     names = _NAMES | _PART_NAMES if ours else {}
-    where = ".".join([str(top), *(names.get(str(one), str(one)) for one in rest)])
+    where = ".".join([str(top), *(names.get(str(part), str(part)) for part in rest)])
     if first["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
         return f"{where}: {_UNKNOWN}"
     reason = first["msg"].removeprefix("Value error, ")
@@ -292,7 +307,7 @@ class _Head(BaseModel):
     answers: int
 
 
-_RATES = {one.fact: one.name for one in FACTS if one.form == "rate"}
+_RATES = {column.fact: column.name for column in FACTS if column.form == "rate"}
 """The fields of `Found` that are rates, and what a line calls them (SPEC 2.2)."""
 _NAMES = {name: _RATES.get(name, name) for name in FOUND_FIELDS}
 """What a line calls the fields of `Found`."""
@@ -320,7 +335,7 @@ def _as_fields(row: object, *where: str | int) -> object:
             except ValueError as error:
                 raise _fault((*where, name), str(error)) from None
         elif isinstance(value, list):
-            parts = (_as_fields(one, *where, name, index) for index, one in enumerate(value))
+            parts = (_as_fields(item, *where, name, index) for index, item in enumerate(value))
             read[name] = tuple(parts)
         else:
             read[_FIELDS[name]] = value
@@ -370,9 +385,9 @@ def line_of(place: Place, outcome: Outcome, *, detail: bool) -> dict[str, Any]:
         result = {name: getattr(found, column) for column, name in _NAMES.items()}
         result |= {name: units_to_rate(result[name]) for name in _RATES.values()}
         result["components"] = [
-            _present({"level": one.level, "name": one.name, "code": one.code})
-            | {"rate": units_to_rate(one.units)}
-            for one in found.components
+            _present({"level": component.level, "name": component.name, "code": component.code})
+            | {"rate": units_to_rate(component.units)}
+            for component in found.components
         ]
         line["answer"] = _present(result)
     return _present(line)

@@ -156,7 +156,7 @@ def look_up(
             driver.start()
             with stage(progress, "Looking up", len(distinct) - len(known), "places") as shown:
                 while (batch := driver.batch()) is not None:
-                    shown.advance(sum(one.means.attempted for _, one in batch))
+                    shown.advance(sum(outcome.means.attempted for _, outcome in batch))
     except KeyboardInterrupt:
         driver.interrupt()
     finally:
@@ -281,7 +281,7 @@ def _lookup(
         driver.start()
         try:
             while source.more or pending.outstanding:
-                new, done = pending.take(source.read(room - pending.outstanding))
+                new, done = pending.add(source.read(room - pending.outstanding))
                 if new and not driver.over:
                     _loop.soon(driver.engine.feed, new)
                 if not source.more:
@@ -469,6 +469,7 @@ class _RunCache:
         detail: bool,
         refresh: bool = False,
     ) -> None:
+        """Note whose results the run stores; the cache itself is not used yet."""
         self._cache = cache
         self._refresh = refresh
         self._detail = detail
@@ -487,6 +488,14 @@ class _RunCache:
     def _commit(
         self, cache: ResultStore, batch: Batch, quota: int | None, ahead: list[Place] | None
     ) -> Looked:
+        """Store a batch and the quota; look up the places ahead in the cache, and claim the others.
+
+        Claims of places that are done are released for other processes. After an error nothing is
+        stored any more: the cache's notes say why, and the run goes on.
+
+        Returns:
+            What the cache has of the places ahead, and which of them this run requests.
+        """
         found: Mapping[Place, Outcome] = {}
         ours: Collection[Place] = ahead or ()
         shared = cache if isinstance(cache, Cache) and not self._refresh else None
@@ -541,6 +550,7 @@ class _Driver:
         remember: bool = True,
         stop: threading.Event | None = None,
     ) -> None:
+        """Make the engine of a run and the mailbox of its batches; nothing runs before `start`."""
         self._mailbox: queue.SimpleQueue[Batch | None] = queue.SimpleQueue()
         self._future: Future[None] | None = None
         self._runs_in: _Loop | None = None
@@ -806,6 +816,7 @@ class _Stream(Generic[_T]):
         options: RunOptions,
         cache: ResultStore | None,
     ) -> None:
+        """Make the engine of a run and the queue of its results; nothing is requested yet."""
         run_cache = _RunCache(cache, client, detail=options.detail)
         self.source = source
         self.engine = Engine(client, options, self._committed, run_cache.commit)
@@ -822,7 +833,7 @@ class _Stream(Generic[_T]):
         while self.source.more:
             items = await self.source.aread(self._most)
             self._inside += len(items)
-            new, done = self._pending.take(items)
+            new, done = self._pending.add(items)
             self._put(done)
             self.engine.feed(new)
             if self._over:
@@ -877,7 +888,7 @@ class _Pending(Generic[_T]):
         self._known: OrderedDict[Place, Outcome] = OrderedDict()
         self.outstanding = 0
 
-    def take(self, items: Iterable[_T]) -> tuple[list[Place], list[tuple[_T, Outcome]]]:
+    def add(self, items: Iterable[_T]) -> tuple[list[Place], list[tuple[_T, Outcome]]]:
         """Add items: the places that are to be looked up, and the items that are done already."""
         new: list[Place] = []
         done: list[tuple[_T, Outcome]] = []

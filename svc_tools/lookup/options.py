@@ -138,23 +138,23 @@ def like(default: _Value, kind: type, name: str, group: str = "", panel: str = "
 
 def option_rows(kind: type) -> dict[str, Option]:
     """The rows of a class of options, by name."""
-    return {one.name: one.metadata["option"] for one in fields(kind)}
+    return {entry.name: entry.metadata["option"] for entry in fields(kind)}
 
 
 def in_order(*kinds: type) -> list[Field[Any]]:
     """The options of these classes in the order of a help: by heading, each after its `after`."""
     groups: dict[str, list[Field[Any]]] = {name: [] for name in (*GROUPS, "")}
-    for one in (one for kind in kinds for one in fields(kind)):
-        row: Option = one.metadata["option"]
+    for entry in (entry for kind in kinds for entry in fields(kind)):
+        row: Option = entry.metadata["option"]
         above = [other.name for other in groups[row.group]]
         at = above.index(row.after) + 1 if row.after else len(above)
-        groups[row.group].insert(at, one)
-    return [one for group in groups.values() for one in group]
+        groups[row.group].insert(at, entry)
+    return [entry for group in groups.values() for entry in group]
 
 
 def names_where(kind: type, says: Fact) -> tuple[str, ...]:
     """The options of a class of which the table says this, in the order of the help."""
-    return tuple(one.name for one in in_order(kind) if says in one.metadata["option"].says)
+    return tuple(entry.name for entry in in_order(kind) if says in entry.metadata["option"].says)
 
 
 def names_in(text: str) -> list[str]:
@@ -284,6 +284,12 @@ def dates_of(date_format: str | None, tz: str | tzinfo | None) -> DateTerms:
 
 
 def _columns(given: Any, *, detail: bool) -> tuple[str, ...] | None:  # noqa: ANN401 - checked here
+    """The columns that a lookup adds, in the order of the table; `None` where all were asked for.
+
+    Raises:
+        TypeError: not "short" and no list.
+        ValueError: no such column, or one of the details, which are not requested.
+    """
     if given is None:
         return None
     known = lookup_columns(detail=True)
@@ -517,12 +523,12 @@ class FileOptions:
 
 
 def _check_choices(options: LookupOptions | TaxOptions | ExposureOptions | AmountOptions) -> None:
-    for one in fields(options):
-        value, known = getattr(options, one.name), one.metadata["option"].choices
-        if known and value != one.default and value not in known:
+    for entry in fields(options):
+        value, known = getattr(options, entry.name), entry.metadata["option"].choices
+        if known and value != entry.default and value not in known:
             *most, last = map(repr, known)
             raise ValueError(
-                f"{one.name}: {value!r} is not known; expected {', '.join(most)} or {last}"
+                f"{entry.name}: {value!r} is not known; expected {', '.join(most)} or {last}"
             )
 
 

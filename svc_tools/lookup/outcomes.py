@@ -62,9 +62,9 @@ _PARTS = RATE_COLUMNS[1:]
 TOO_HIGH = rate_to_units(HIGHEST_RATE)
 """Units above which a combined rate requires review."""
 _TEXTS = tuple(
-    (one.fact, *one.sent.split("."))
-    for one in FACTS
-    if "." in one.sent and not one.codes and one.form not in {"rate", "truth"}
+    (column.fact, *column.sent.split("."))
+    for column in FACTS
+    if "." in column.sent and not column.codes and column.form not in {"rate", "truth"}
 )
 """The facts that are texts of the response as they are, with its part and the name there."""
 _ENDS = ("lowest_combined_rate", "highest_combined_rate")
@@ -121,7 +121,7 @@ class Found:
     components: tuple[Component, ...] = ()
 
 
-FOUND_FIELDS = tuple(one.name for one in fields(Found))
+FOUND_FIELDS = tuple(field.name for field in fields(Found))
 FIRST_FIELDS = FOUND_FIELDS[: FOUND_FIELDS.index("components") + 1]
 """Those that the files of the first release hold. A later release wrote those behind them, which
 older files lack."""
@@ -297,19 +297,24 @@ class _Response:
         return rate_units(field, getattr(self._response.rate, field))
 
     def warnings(self) -> Iterator[tuple[str, Mapping[str, object]]]:
-        for one in self._response.warnings:
-            extra = one.model_extra or {} if isinstance(one, Advisory) else {}
-            yield code_of(one), extra
+        for warning in self._response.warnings:
+            extra = warning.model_extra or {} if isinstance(warning, Advisory) else {}
+            yield code_of(warning), extra
 
     def rows(self, name: str) -> Iterator[Mapping[str, object]]:
         extra = self._response.model_extra
         value = extra.get(name) if extra else None
         if isinstance(value, list):
-            for one in value:  # what is not an object counts, as an empty one
-                yield one if isinstance(one, dict) else {}
+            for item in value:  # what is not an object counts, as an empty one
+                yield item if isinstance(item, dict) else {}
 
 
 def _found(response: Sent) -> Found:
+    """The rate and the facts of a response, with texts that can be shown and stored.
+
+    Raises:
+        ValueError: it has no combined rate.
+    """
     combined = response.units("combined_rate")
     if combined is None:
         raise ValueError("it has no combined_rate")
@@ -327,7 +332,7 @@ def _found(response: Sent) -> Found:
         freight_taxable=freight if isinstance(freight, bool) else None,
         confidence=_clean(response.confidence),
         warnings=tuple(map(_clean, codes)),
-        accepted_places=tuple(_clean(str(one)) for one in places)
+        accepted_places=tuple(_clean(str(place)) for place in places)
         if isinstance(places, list)
         else (),
         low=low,
@@ -349,7 +354,9 @@ def _range(response: Sent, combined: int) -> tuple[int | None, int | None]:
         ends = [_units_or_none(extra.get(end)) for end in _ENDS]
         rates += [units for units in ends if units is not None]
         unknown |= code in OTHER_CITY_CODES and None in ends
-    candidates = [_units_or_none(one.get("combined_rate")) for one in response.rows("candidates")]
+    candidates = [
+        _units_or_none(candidate.get("combined_rate")) for candidate in response.rows("candidates")
+    ]
     if len(candidates) > 1:
         rates += [units for units in candidates if units is not None]
     low, high = min(rates), max(rates)
@@ -362,12 +369,12 @@ def _components(response: Sent) -> tuple[Component, ...]:
     A list with a gap would look complete, and a filing by jurisdiction would miss a part.
     """
     components = []
-    for one in response.rows("components"):
-        level, name = one.get("level"), one.get("name")
-        units = _units_or_none(one.get("rate"))
+    for component in response.rows("components"):
+        level, name = component.get("level"), component.get("name")
+        units = _units_or_none(component.get("rate"))
         if not (isinstance(level, str) and isinstance(name, str)) or units is None:
             return ()
-        code = one.get("code")
+        code = component.get("code")
         known = isinstance(code, str | int) and not isinstance(code, bool) and code != ""
         official = _clean(str(code)) if known else None
         components.append(Component(_clean(level), _clean(name), official, units))
@@ -556,6 +563,7 @@ def _rates(found: Found) -> Table:
 
 
 def _facts(found: Found) -> Table:
+    """Where a rate is from, as a table of facts and values."""
     places = (found.resolved_city, found.resolved_county, found.resolved_state, found.resolved_zip)
     facts = {
         "Place": ", ".join(filter(None, places)),

@@ -28,7 +28,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from svc_sdk import RateLimitError, ServiceError, SvcError, TransportError
-from svc_sdk._retry import backoff
+from svc_sdk.wire import backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,6 +98,7 @@ class Pace:
     """
 
     def __init__(self, most: int, chance: Callable[[], float] = random.random) -> None:
+        """Begin with the most requests in flight, and with no pause."""
         self.limit = most
         self.ready_at = 0.0
         self._most = most
@@ -334,7 +335,7 @@ def rate_limit(headers: Mapping[str, str]) -> tuple[int, float] | None:
     """
     names = ("ratelimit-remaining", "ratelimit-limit", "ratelimit-reset")
     values = [headers.get(name, "") for name in names]
-    if not all(one.isascii() and one.isdecimal() and len(one) <= _DIGITS for one in values):
+    if not all(value.isascii() and value.isdecimal() and len(value) <= _DIGITS for value in values):
         return None
     left, limit, reset = map(int, values)
     return left, reset / max(limit - left, 1)

@@ -83,7 +83,7 @@ class Plan:
 
     def refused_alike(self) -> tuple[Refused, ...]:
         """`refused`, with reasons that differ only in the value they quote as one."""
-        every = ((one.status, one.reason, one.rows) for one in self.refused)
+        every = ((refusal.status, refusal.reason, refusal.rows) for refusal in self.refused)
         return tuple(Refused(*group) for group in counted_alike(every))
 
     def __str__(self) -> str:
@@ -144,9 +144,10 @@ def _distinct_places(plan: Plan) -> Table:
 def _refused(plan: Plan) -> Table:
     refused = plan.refused_alike()
     rows = [
-        (one.status, f"{one.rows:,}", printable(one.reason)) for one in refused[:_REASONS_SHOWN]
+        (refusal.status, f"{refusal.rows:,}", printable(refusal.reason))
+        for refusal in refused[:_REASONS_SHOWN]
     ]
-    rest = sum(one.rows for one in refused[_REASONS_SHOWN:])
+    rest = sum(refusal.rows for refusal in refused[_REASONS_SHOWN:])
     more = f"and {counted(rest, 'row')} for other reasons" if rest else None
     columns = ("Status", number("Rows"), prose("Reason"))
     return Table(columns, rows, "Rows that are never looked up", more)

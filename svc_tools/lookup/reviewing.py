@@ -169,8 +169,8 @@ def remarks(
     codes = reasons_on(outcome, day)
     own = [code for code in codes if code not in found.warnings or code == NO_SUM]
     reasons = [_reason(code, found) for code in own if not Status.of(code).partial]
-    said = {REPLACES.get(code) for code in own}
-    rest = [sentence(one) for one in warnings if code_of(one) not in said]
+    replaced = {REPLACES.get(code) for code in own}
+    rest = [sentence(warning) for warning in warnings if code_of(warning) not in replaced]
     return tuple(dict.fromkeys((*reasons, *rest)))
 
 

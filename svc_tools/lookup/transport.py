@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
-from svc_sdk import AsyncSvc, _requests
-from svc_sdk._attempt import UnreadableError, checked, unpacked
-from svc_sdk._requests import HEALTH
+from svc_sdk import AsyncSvc, wire
+from svc_sdk.wire import HEALTH, UnreadableError, checked_body, unpacked_body
 from svc_tools.base.extras import needs
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
     from aiohttp.http import RawResponseMessage
 
     from svc_sdk import Svc
-    from svc_sdk._requests import Call
-    from svc_sdk._responses import Failure, Reply
-    from svc_sdk._settings import Settings
+    from svc_sdk.wire import Call, Failure, Reply, Settings
     from svc_tools.tables.places import Place
 
 _KEEP_ALIVE = 3.0
@@ -68,9 +65,9 @@ async def open_sender(client: Svc | AsyncSvc, concurrency: int) -> Sender:
     Raises:
         ImportError: aiohttp is needed and not installed.
     """
-    settings = client._settings  # noqa: SLF001 - the client's own, as for the calls below
+    settings = wire.settings_of(client)
     closed = isinstance(client, EmbeddedSvc | EmbeddedAsyncSvc) and client.closed
-    if client._owns_http and settings.route.proxy is None and not closed:  # noqa: SLF001
+    if wire.is_direct(client) and not closed:
         return _Direct(client, settings, concurrency)
     return _ThroughClient(client, settings, concurrency)  # which says that it was closed
 
@@ -83,6 +80,7 @@ class _Direct:
     """
 
     def __init__(self, client: Svc | AsyncSvc, settings: Settings, concurrency: int) -> None:
+        """Prepare what all requests share, in the running event loop; no connection is made yet."""
         with needs("Looking up many places", "bulk"):
             import aiohttp  # noqa: PLC0415 - optional, and 100 ms
             from yarl import URL  # noqa: PLC0415 - comes with aiohttp
@@ -103,9 +101,10 @@ class _Direct:
         self._bounds = aiohttp.ClientTimeout()  # that of `exchange` is for all of it
         self._idle: list[tuple[Connection, float]] = []
         # what the client itself sends, the key among it: no variable holds it
-        self._path, self._head = _path_and_head(settings.request(client._http, HEALTH))  # noqa: SLF001
+        self._path, self._head = _path_and_head(wire.http_request(client, HEALTH))
 
     async def exchange(self, call: Call) -> Reply | Failure:
+        """Make one attempt on an idle connection or a new one; after a success it is idle again."""
         status = None
         try:
             async with asyncio.timeout(self._settings.timeout):
@@ -151,7 +150,7 @@ class _Direct:
         protocol, transport = connection.protocol, connection.transport
         assert protocol is not None  # noqa: S101 - it is open
         assert transport is not None  # noqa: S101 - as above
-        # it is unpacked in `unpacked`, which bounds it
+        # it is unpacked in `unpacked_body`, which bounds it
         protocol.set_response_params(read_until_eof=True, auto_decompress=False)
         query = f"?{_query(call.params)}" if call.params else ""
         line = f"{call.method} {self._path}{call.path}{query} HTTP/1.1\r\n"
@@ -171,7 +170,7 @@ def _path_and_head(request: httpx.Request) -> tuple[str, bytes]:
     """The path before that of a call, and all that follows the first line of a request."""
     path = request.url.raw_path.decode().removesuffix(HEALTH.path)
     headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"cookie"]
-    return path, b"".join([b"%b: %b\r\n" % one for one in headers]) + b"\r\n"
+    return path, b"".join([b"%b: %b\r\n" % header for header in headers]) + b"\r\n"
 
 
 def _query(params: tuple[tuple[str, str], ...]) -> str:
@@ -185,12 +184,12 @@ async def _body(headers: Mapping[str, str], payload: StreamReader) -> bytes:
     """The body, unpacked, unless it is absurdly large."""
     encoding = headers.get("content-encoding", "")
     if payload.is_eof():  # it came with its head, as most do
-        return unpacked(checked(payload.read_nowait()), encoding)
+        return unpacked_body(checked_body(payload.read_nowait()), encoding)
     body = bytearray()
     async for part in payload.iter_any():
         body += part
-        checked(body)
-    return unpacked(bytes(body), encoding)
+        checked_body(body)
+    return unpacked_body(bytes(body), encoding)
 
 
 def _as_httpx(error: Exception) -> Exception:
@@ -225,8 +224,8 @@ class _ThroughClient:
         try:
             async with asyncio.timeout(self._settings.timeout * _PATIENCE):
                 if isinstance(self._client, AsyncSvc):
-                    return await self._client._exchange(call)  # noqa: SLF001 - as in open_sender
-                return await self._in_thread(partial(self._client._exchange, call))  # noqa: SLF001
+                    return await wire.aexchange_once(self._client, call)
+                return await self._in_thread(partial(wire.exchange_once, self._client, call))
         except TimeoutError:
             return self._settings.failure(httpx.ReadTimeout(""))
 
@@ -261,7 +260,7 @@ def request_of(place: Place, *, detail: bool) -> Call:
     Raises:
         ValueError: the client library would refuse it as well; so for `TypeError`.
     """
-    return _requests.lookup(
+    return wire.lookup_call(
         place.state,
         address=place.address,
         city=place.city,
@@ -270,6 +269,5 @@ def request_of(place: Place, *, detail: bool) -> Call:
         lat=place.lat,
         lng=place.lng,
         as_of=place.as_of,
-        period=None,
         mode="full" if detail else "simple",
     )

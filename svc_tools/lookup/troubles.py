@@ -20,7 +20,7 @@ from svc_sdk import (
     ValidationError,
 )
 from svc_tools.base.extras import EXTRA_MISSING, NOT_STARTED
-from svc_tools.service_address import WrongAddressError
+from svc_tools.config import WrongAddressError
 from svc_tools.show.codes import CODES
 from svc_tools.show.display import capital, counted
 

@@ -19,10 +19,9 @@ from svc_sdk import (
     PaymentRequiredError,
     RateLimitError,
     SvcError,
-    _requests,
-    _responses,
+    wire,
 )
-from svc_sdk._responses import Failure, Reply
+from svc_sdk.wire import Call, Failure, Reply
 from svc_tools.nexus.receipt import EDIT_KINDS, UNSETTLED, PlannedRequest
 from svc_tools.nexus.register import DETAILS, FIELDS
 from svc_tools.nexus.service import ABSENT, ListedRecords, compared
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from svc_sdk import Svc
-    from svc_sdk._requests import Call
     from svc_sdk.models import NexusRecord, NexusRemoval
     from svc_tools.nexus.plan import Plan
     from svc_tools.nexus.receipt import Receipt, ReceiptItem
@@ -222,7 +220,7 @@ def requests_for(
             raise ApplyError(f"{change.state}: a removal names its type; nothing was sent")
         every = "every" if change.action == "remove_all" else f"the {change.nexus_type}"
         count = f" ({counted(expected, 'record')})" if expected is not None and expected > 1 else ""
-        call = _requests.remove_nexus(change.state, change.nexus_type or None)
+        call = wire.remove_nexus_call(change.state, change.nexus_type or None)
         purpose = f"Remove {every} record of {change.state}{count}."
         found.append(_planned(change, call, purpose, expected))
     if change.record is not None:
@@ -267,7 +265,7 @@ def _planned(
 
 def _addition(record: Record) -> Call:
     """The request that adds a record."""
-    return _requests.add_nexus(
+    return wire.add_nexus_call(
         record["state"] or "",
         nexus_type=record["nexus_type"] or "",
         registered_at=record.get("registered_at") or None,
@@ -476,8 +474,8 @@ class ItemVerdict:
 
 def exchange(client: Svc, request: PlannedRequest) -> RequestResult:
     """Send a request once; nothing retries it, here or below."""
-    call = _requests.Call(request.method, request.path, request.params, request.body)
-    outcome = client._exchange(call)  # noqa: SLF001 - one attempt, which no public method makes
+    call = Call(request.method, request.path, request.params, request.body)
+    outcome = wire.exchange_once(client, call)
     if isinstance(outcome, Failure):
         return RequestResult(outcome, sent=outcome.sent)
     return _result_of(outcome)
@@ -509,7 +507,7 @@ def _reference(reply: Reply, body: object) -> str | None:
 def removal_verdict(change: Change, expected: int | None, result: RequestResult) -> ItemVerdict:
     """What the response to a removal means (SPEC 4.1): never more than it states."""
     try:
-        response = _responses.nexus_removal(result.outcome, 1)
+        response = wire.parse_nexus_removal(result.outcome, 1)
     except SvcError as error:
         return _failed(change, result, error, done="removed")
     if about := _other_subject(change, response):
@@ -567,7 +565,7 @@ def accepted_verdict(
 def addition_verdict(change: Change, result: RequestResult, *, done: str) -> ItemVerdict:
     """What the response to an addition means; `done` is the status where it is as it should be."""
     try:
-        response = _responses.nexus_record(result.outcome, 1)
+        response = wire.parse_nexus_record(result.outcome, 1)
     except SvcError as error:
         return _failed(change, result, error, done="added")
     if differing := _differing(response, change.record or {}):

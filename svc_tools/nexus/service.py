@@ -14,9 +14,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
-from svc_sdk import SvcError, _requests
-from svc_sdk._responses import Reply
+from svc_sdk import SvcError, wire
+from svc_sdk.wire import Reply
 from svc_tools.base.extras import needs
+from svc_tools.config import WrongAddressError, address_checked
 from svc_tools.nexus.notices import NO_UNDO_NOTE, UNDO_NOTE, UNKNOWN_UNDO_NOTE
 from svc_tools.nexus.register import (
     DETAILS,
@@ -24,7 +25,6 @@ from svc_tools.nexus.register import (
     nexus_type_of,
     read_register,
 )
-from svc_tools.service_address import WrongAddressError, address_checked
 from svc_tools.tables.states import us_state
 from svc_tools.tables.text_dtype import text_dtype
 
@@ -301,7 +301,7 @@ def _described_addition(client: Svc) -> bool | None:
     leniently, whatever the service puts before its paths, and requested once: nothing else fails
     where it is missing.
     """
-    outcome = client._exchange(_requests.Call("GET", "/openapi.json"))  # noqa: SLF001 - see above
+    outcome = wire.exchange_once(client, wire.Call("GET", "/openapi.json"))
     if not isinstance(outcome, Reply) or outcome.status != HTTPStatus.OK:
         return None
     try:
@@ -309,7 +309,7 @@ def _described_addition(client: Svc) -> bool | None:
     except (ValueError, RecursionError):
         return None
     paths = document.get("paths") if isinstance(document, dict) else None
-    address = _requests.list_nexus(None, None).path
+    address = wire.list_nexus_call().path
     about = [
         (f"{path}/".partition(f"{address}/")[2].strip("/"), [*map(str.lower, methods)])
         for path, methods in (paths.items() if isinstance(paths, dict) else ())

@@ -311,9 +311,9 @@ class PageApp(Voila):  # type: ignore[misc] # its package has no types
         """Voila's handlers and this page's, without the web socket that needs no token."""
         files = (f"{self.base_url}{_FILES_URL}(.*)", _ResultFileHandler, {"path": str(self._work)})
         handlers = [
-            (one[0], _PanelHandler, *one[2:]) if one[1] is TornadoVoilaHandler else one
-            for one in super().init_handlers()
-            if one[1] is not RequestInfoSocketHandler
+            (route[0], _PanelHandler, *route[2:]) if route[1] is TornadoVoilaHandler else route
+            for route in super().init_handlers()
+            if route[1] is not RequestInfoSocketHandler
         ]
         return [("/", _Entrance), files, *handlers]
 
@@ -405,6 +405,7 @@ def serve_panel(
 async def _until_stopped(
     app: PageApp, listener: socket.socket, *, browser: bool, say: Callable[[str], None]
 ) -> None:
+    """Serve the page until a signal stops it, then close it; `say` gets the lines for the user."""
     stopped = asyncio.Event()
     app.open(listener)
     loop = asyncio.get_running_loop()

@@ -138,7 +138,7 @@ def own_editions() -> list[tuple[Edition, str | None]]:
     from svc_tools.service.ratebook.imports import database, importer  # noqa: PLC0415 - loads rates
 
     found = database.list_editions(own.own_book_path())
-    return [(one, importer.newer_shipped(one)) for one in found]
+    return [(edition, importer.newer_shipped(edition)) for edition in found]
 
 
 def remove_own(state: str, kind: str | None) -> list[Edition]:

@@ -186,7 +186,7 @@ _LOCAL_ONLY = {
 def _check_local(hosts: tuple[bytes, ...], origins: tuple[bytes, ...]) -> None:
     """Refuse what a page of another site could have sent through a browser on this machine."""
     refused = _LOCAL.refuses(
-        [one.decode("latin-1") for one in hosts], [one.decode("latin-1") for one in origins]
+        [host.decode("latin-1") for host in hosts], [origin.decode("latin-1") for origin in origins]
     )
     if refused:
         raise Problem(
@@ -313,6 +313,14 @@ class Admission:
         return None if grant.free else await self._admit_limited(scope, grant)
 
     async def _admit_limited(self, scope: Scope, grant: Grant) -> Ticket | None:
+        """Check the account and the features of a request, then count it against rate and quota.
+
+        The count changes the key's bucket and, for a lookup, the database. `None` where nothing
+        limits the key.
+
+        Raises:
+            Problem: 402, 403 or 429.
+        """
         if grant.past_due:
             raise Problem(
                 402,
@@ -342,11 +350,12 @@ class Admission:
         return await self._count_lookup(grant.key_id, terms.monthly_quota, headers)
 
     def _take_token(self, key_id: str, rate: RequestRate, headers: _Headers) -> None:
+        """Take a token of the key's bucket, and add its state to `headers`; 429 if none is left."""
         now = int(self._ticks() * SECOND)
         bucket = self._buckets.get(key_id)
         if bucket is None:
             bucket = self._buckets[key_id] = Bucket(rate, now)
-        taken = bucket.take(rate, now)
+        taken = bucket.take_token(rate, now)
         headers += [
             (b"ratelimit-limit", b"%d" % rate.burst),
             (b"ratelimit-remaining", b"%d" % bucket.tokens),
@@ -363,8 +372,12 @@ class Admission:
             )
 
     async def _count_lookup(self, key_id: str, quota: int, headers: _Headers) -> Ticket:
+        """Count a lookup in the key's quota of the month, and add its state to `headers`.
+
+        It is counted in the database; the ticket can take it back. Raises 429 where none is left.
+        """
         month = month_of(self._now())
-        left = await self._count(self._limits.take, key_id, quota, month.name)
+        left = await self._count(self._limits.count_lookup, key_id, quota, month.name)
         headers += [
             (b"x-quota-limit", b"%d" % quota),
             (b"x-quota-remaining", b"%d" % (left or 0)),
@@ -463,7 +476,7 @@ class Bucket:
         self._level = rate.burst * _UNITS
         self._at = now
 
-    def take(self, rate: RequestRate, now: int) -> bool:
+    def take_token(self, rate: RequestRate, now: int) -> bool:
         """Take a token, if there is one. The rate may have changed since the last call."""
         gained = (now - self._at) * rate.per_minute
         self._level = min(self._level + gained, rate.burst * _UNITS)
@@ -475,11 +488,11 @@ class Bucket:
 
     @property
     def tokens(self) -> int:
-        """The whole tokens that were left by the last `take`."""
+        """The whole tokens that were left by the last `take_token`."""
         return self._level // _UNITS
 
     def wait_for(self, tokens: int, rate: RequestRate) -> int:
-        """The microseconds from the last `take` until that many tokens are there."""
+        """The microseconds from the last `take_token` until that many tokens are there."""
         return max(0, -((self._level - tokens * _UNITS) // rate.per_minute))
 
 

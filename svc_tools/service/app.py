@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from svc_sdk._version import __version__
+from svc_sdk import __version__
 from svc_tools.service.admission import ACCOUNT, Admission, Guard
 from svc_tools.service.envelope import json_response, on_invalid_body, on_problem
 from svc_tools.service.faults import Faults

@@ -46,6 +46,7 @@ class BookKeeper:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Load the book; an error is stored, and raised by `book`."""
         self._load = load
         self._mark = mark
         self._clock = clock

@@ -144,6 +144,7 @@ class Database:
     """
 
     def __init__(self, target: Path | str | SecretStr) -> None:
+        """Open the database; file and tables are created where they are missing."""
         if isinstance(target, SecretStr):
             target = target.get_secret_value()
         if isinstance(target, str) and is_address(target):
@@ -216,10 +217,10 @@ class Database:
         """
         with self.read() as connection:
             try:
-                there = self._has_tables(connection)
+                has_tables = self._has_tables(connection)
             except StoreError as error:
                 raise StoreUnavailableError(str(error)) from error
-        if not there:
+        if not has_tables:
             raise StoreUnavailableError(
                 f"{self.name} is empty; put the database back, or start the service again"
             )
@@ -263,8 +264,8 @@ class Database:
         if self._path:
             _create_file(self._path, self.name)
         with self.read() as connection:
-            there = self._has_tables(connection)
-        if not there:
+            has_tables = self._has_tables(connection)
+        if not has_tables:
             with self.write() as connection:
                 if not self._path:
                     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATE_LOCK})")

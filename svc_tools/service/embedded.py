@@ -12,14 +12,12 @@ from __future__ import annotations
 import atexit
 import os
 import re
-import ssl
 import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-import httpx
 from pydantic import SecretStr
 
 from svc_tools.base.extras import EXTRA_MISSING, NOT_STARTED, MissingExtraError, needs
@@ -91,6 +89,11 @@ class EmbeddedService:
     """
 
     def __init__(self, db: Path | SecretStr) -> None:
+        """Read the rate book; the database and the server are started when they are needed.
+
+        Raises:
+            StartError: the rate book cannot be read.
+        """
         self._books = keep_book(own_book_path())
         try:
             self._book = self._books.book
@@ -259,10 +262,6 @@ class EmbeddedService:
         headers |= {name.lower(): value for name, value in problem.headers.items()}
         return LocalResponse(problem.status_code, headers, problem.body(request_id))
 
-    def transport(self) -> httpx.BaseTransport:
-        """A transport to this service's port for one `httpx.Client`."""
-        return _PortTransport(self)
-
     def close(self) -> None:
         """Stop: requests under way are finished, then the port is free. Closing twice is fine."""
         self.closed = True
@@ -281,32 +280,6 @@ class EmbeddedService:
 
 def _headers(request_id: str) -> dict[str, str]:
     return {"content-type": "application/json", "x-request-id": request_id}
-
-
-class _PortTransport(httpx.BaseTransport):
-    """The transport of an `httpx.Client` over the port, which is served from the first request."""
-
-    def __init__(self, service: EmbeddedService) -> None:
-        self._service = service
-        # By process: a forked child on its parent's connections would read the parent's responses.
-        self._ports: dict[int, httpx.HTTPTransport] = {}
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The response to a request."""
-        try:
-            self._service.listen()
-        except StartError as error:
-            raise httpx.ConnectError(str(error), request=request) from error
-        port = self._ports.get(os.getpid())
-        if port is None:
-            no_certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # none is read for loopback
-            port = self._ports[os.getpid()] = httpx.HTTPTransport(verify=no_certificates)
-        return port.handle_request(request)
-
-    def close(self) -> None:
-        """Close this process's connections to the port."""
-        if port := self._ports.get(os.getpid()):
-            port.close()
 
 
 class _Services:

@@ -96,6 +96,7 @@ async def on_invalid_body(_request: Request, error: Exception) -> Response:
 
 
 def _validation_item(item: Mapping[str, object]) -> dict[str, object]:
+    """A fault of a request as it is sent: its place, message, type and the given value, cut."""
     where = cast("tuple[object, ...]", item["loc"])
     described: dict[str, object] = {
         # an unknown field has the caller's own name

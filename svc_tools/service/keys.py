@@ -147,7 +147,9 @@ def signed_features(text: str | None) -> dict[str, bool]:
 
 def _feature_text(signed: Mapping[str, bool]) -> str | None:
     """Features by name as an override is stored; `None` where nothing differs from the plan."""
-    return ",".join(f"{'+' if there else '-'}{name}" for name, there in signed.items()) or None
+    return (
+        ",".join(f"{'+' if is_added else '-'}{name}" for name, is_added in signed.items()) or None
+    )
 
 
 def key_terms(plan: str, overrides: Overrides) -> KeyTerms:
@@ -158,7 +160,7 @@ def key_terms(plan: str, overrides: Overrides) -> KeyTerms:
     """
     base = PLANS.get(plan, _FREE)
     signed = signed_features(overrides.features)
-    added = {name for name, there in signed.items() if there}
+    added = {name for name, is_added in signed.items() if is_added}
     return KeyTerms(
         plan=plan,
         rate=_rate(base.rate, overrides),
@@ -276,6 +278,7 @@ class KeyRing:
         now: Callable[[], float] = time.monotonic,
         today: Callable[[], float] = time.time,
     ) -> None:
+        """Accept the run's own key, if it has one, without a limit; the store is not read yet."""
         self.store = store
         self._now = now
         self._today = today
@@ -330,7 +333,7 @@ class KeyRing:
                 self._refused.pop(digest, None)
             where.pop(digest, None)  # a key that is used moves to the end, so it is dropped last
             while len(where) >= most:
-                oldest = next(other for other, one in where.items() if one.until != inf)
+                oldest = next(other for other, entry in where.items() if entry.until != inf)
                 del where[oldest]
             where[digest] = known
 
@@ -525,9 +528,9 @@ class KeyStore:
                 accounts.update().where(accounts.c.account == account).values(status=status)
             )
             if not changed.rowcount:
-                there = connection.execute(sa.select(accounts.c.account)).scalars()
+                known = connection.execute(sa.select(accounts.c.account)).scalars()
                 raise StartError(
-                    f"There is no account {account!r}; there are {', '.join(sorted(there))}"
+                    f"There is no account {account!r}; there are {', '.join(sorted(known))}"
                 )
             return connection.execute(of_account).scalar_one()
 
@@ -536,8 +539,8 @@ class KeyStore:
         if key_id.isascii():  # bytes that are no text cannot be in a query
             row = connection.execute(_KEYS.where(api_keys.c.id == key_id)).one_or_none()
         if row is None:
-            there = connection.execute(sa.select(api_keys.c.id).order_by(api_keys.c.created_at))
-            known = ", ".join(there.scalars()) or "none; make one with `svc-tools keys create`"
+            ids = connection.execute(sa.select(api_keys.c.id).order_by(api_keys.c.created_at))
+            known = ", ".join(ids.scalars()) or "none; make one with `svc-tools keys create`"
             # anything else may be a key
             given = repr(key_id) if key_id.startswith("key_") else "of that id"
             raise StartError(f"There is no key {given}; there are: {known}")

@@ -10,7 +10,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from svc_tools.service.params import STATES, Omittable, date_text, field_schemas
 
 NEXUS_TYPES = ("economic", "marketplace", "physical")
-_EITHER_CASE = "|".join("".join(f"[{one}{one.lower()}]" for one in code) for code in STATES)
+_EITHER_CASE = "|".join(
+    "".join(f"[{letter}{letter.lower()}]" for letter in code) for code in STATES
+)
 _State = Annotated[
     str,
     Field(

@@ -169,12 +169,12 @@ class LookupParams(BaseModel):
             )
         for first, second, optional in _PAIRS:
             if (first in named) != (second in named) and named <= {first, second, *optional}:
-                there, absent = (first, second) if first in named else (second, first)
+                present, absent = (first, second) if first in named else (second, first)
                 expected = field_schemas(cls)[absent]["description"]
                 raise Problem(
                     400,
                     "MISSING_INPUT",
-                    f"{absent}: missing; {there} needs {absent} with it: expected {expected}",
+                    f"{absent}: missing; {present} needs {absent} with it: expected {expected}",
                     extra={"parameter": absent, "expected": expected},
                 )
         together = sorted(named)

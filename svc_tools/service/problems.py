@@ -65,6 +65,7 @@ class Problem(Exception):  # noqa: N818 - named after the term of HTTP
         headers: Mapping[str, str] | None = None,
         retry_after: int | None = None,
     ) -> None:
+        """Store the parts of the response; `retry_after` is also a header of it."""
         super().__init__(message)
         self.status_code = status
         self.code = code

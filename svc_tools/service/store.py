@@ -126,7 +126,7 @@ class LimitStore:
         with self._database.read() as connection:
             return {row.key_id: row.used for row in connection.execute(query)}
 
-    def take(self, key_id: str, quota: int, month: str) -> int | None:
+    def count_lookup(self, key_id: str, quota: int, month: str) -> int | None:
         """Count one lookup; return how many are left, or `None` where none was left to count."""
         if quota < 1:
             return None

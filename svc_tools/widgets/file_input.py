@@ -88,11 +88,11 @@ _DELIVERIES = (
 
 def _delivery_menu() -> ipywidgets.Dropdown:
     """That menu; what `SVC_DELIVERY` says can be changed in it, and not be taken back."""
-    said = None
+    default = None
     with suppress(ConfigurationError):  # the run says what is wrong with it
-        said = seller_delivery()
-    options = _DELIVERIES if said is None else _DELIVERIES[1:]
-    return ipywidgets.Dropdown(options=options, value=said or "")
+        default = seller_delivery()
+    options = _DELIVERIES if default is None else _DELIVERIES[1:]
+    return ipywidgets.Dropdown(options=options, value=default or "")
 
 
 _MENUS = {"date_format": DATE_FORMATS, "tz": TIME_ZONES}
@@ -123,6 +123,13 @@ class FileChoice:
     def __init__(
         self, session: Session, opened: Callable[[], object], failed: Callable[[Exception], object]
     ) -> None:
+        """Build the fields for a file and its options; no file is read yet.
+
+        Args:
+            session: where uploads are stored.
+            opened: called when a file was chosen, or is to be read again.
+            failed: called with the error of an upload.
+        """
         self._opened, self._failed = opened, failed
         self.current: Path | None = None
         self.uploaded = False
@@ -131,7 +138,7 @@ class FileChoice:
             "Choose a file",
             ".csv,.tsv,.txt,.xlsx,.xlsm,.parquet,.pq",
             folder=lambda: session.folder / "uploads",
-            done=lambda path: self._take(path, uploaded=True),
+            done=lambda path: self._open(path, uploaded=True),
             failed=failed,
             limit=session.upload_limit,
         )
@@ -206,9 +213,9 @@ class FileChoice:
         if path is None:
             self.path.errors = {"path": "Give the path of a file, or choose one above."}
             return
-        self._take(path, uploaded=False)
+        self._open(path, uploaded=False)
 
-    def _take(self, path: Path, *, uploaded: bool) -> None:
+    def _open(self, path: Path, *, uploaded: bool) -> None:
         if not self._enabled:  # it was being uploaded when something else began
             self._failed(
                 ValueError(f"{path.name} was not opened: stop what runs, and choose again")
@@ -238,6 +245,12 @@ class ColumnsForm:
     """Map the columns of a file, and answer what they leave open."""
 
     def __init__(self, changed: Callable[[], object], answered: Callable[[], object]) -> None:
+        """Build the menus and fields, empty and without a file.
+
+        Args:
+            changed: called after each change by the user.
+            answered: called once all open questions of a file are answered.
+        """
         self._changed = changed
         self._columns: tuple[str, ...] = ()
         self._found: set[str] = set()
@@ -308,8 +321,12 @@ class ColumnsForm:
     def show(self, view: FileView) -> None:
         """Offer the columns of a file, and choose those that are clear."""
         self._filling = True
-        asked = {one.argument: one for one in view.questions if one.argument in self.roles}
-        menus = [one for one in view.questions if one.argument not in self.roles]
+        asked = {
+            question.argument: question
+            for question in view.questions
+            if question.argument in self.roles
+        }
+        menus = [question for question in view.questions if question.argument not in self.roles]
         sums = dict(view.sums)
         if menus and not {"amount"} & (view.found.keys() | view.unclear.keys() | sums.keys()):
             sums["amount"] = _BY_ANSWERS
@@ -411,17 +428,17 @@ class ColumnsForm:
     def ask(self, questions: Sequence[Question]) -> None:
         """Ask what was found to be open: in the field of a column, or in a menu of its own."""
         self._filling = True
-        menus = [one for one in questions if one.argument not in self.roles]
+        menus = [question for question in questions if question.argument not in self.roles]
         try:
-            for one in questions:
-                if one.argument in self.roles:
-                    widget = self.roles[one.argument]
+            for question in questions:
+                if question.argument in self.roles:
+                    widget = self.roles[question.argument]
                     if widget.options[0][1] != _CHOOSE:
                         widget.options = [("Choose…", _CHOOSE), *widget.options]
                     widget.value = _CHOOSE
-                    self._shown.pop(one.argument, None)
-                    self._explain(one.argument, one)
-                    self._asked.append(one.argument)
+                    self._shown.pop(question.argument, None)
+                    self._explain(question.argument, question)
+                    self._asked.append(question.argument)
             if menus:
                 if not self._asks():  # those before were about another amount
                     self.questions.clear()
@@ -432,7 +449,9 @@ class ColumnsForm:
         self.question.value = ""
         self._place()
         self._show_extras()
-        first = next((one.argument for one in questions if one.argument in self.roles), None)
+        first = next(
+            (question.argument for question in questions if question.argument in self.roles), None
+        )
         if menus:
             self.questions.focus()
         elif first is not None:
@@ -466,7 +485,7 @@ class ColumnsForm:
         if role is not None and role not in self._boxes:
             self.questions.mark("Choose an answer.")
         for name, box in self._boxes.items():
-            widget, *others = (one for one in box.children if one is not self._error)
+            widget, *others = (child for child in box.children if child is not self._error)
             widget.remove_class("svc-invalid")
             if name == role:
                 if role in self._below:
@@ -530,6 +549,7 @@ class ColumnsForm:
             self._changed()
 
     def _show_extras(self) -> None:
+        """Show only the fields that apply to what is chosen now."""
         self.questions.set_shown(shown=self._asks())
         state, dated = self.roles["state"].value, self.roles["as_of"].value
         column = dated is not None and dated[0] == "column"
@@ -584,8 +604,8 @@ def _export(view: FileView) -> str:
 
 def _decided(decided: Sequence[str], unused: Sequence[str], *, waits: bool) -> str:
     """What the file shows of its amounts, and, to be opened, what it does not use."""
-    said = [_sentence(capital(one)) for one in (*decided, *([_BY_RATES] if waits else []))]
-    return (f"<p>{escape(' '.join(said))}</p>" if said else "") + unused_html(unused)
+    sentences = [_sentence(capital(text)) for text in (*decided, *([_BY_RATES] if waits else []))]
+    return (f"<p>{escape(' '.join(sentences))}</p>" if sentences else "") + unused_html(unused)
 
 
 _TAKEN_OFF = "it contains the tax, which is taken off"
@@ -596,7 +616,7 @@ def unused_html(sentences: Sequence[str]) -> str:
     """Which columns are not used and why: a line that opens."""
     if not sentences:
         return ""
-    each = "".join(f"<li>{escape(_sentence(capital(one)))}</li>" for one in sentences)
+    each = "".join(f"<li>{escape(_sentence(capital(text)))}</li>" for text in sentences)
     what = counted(len(sentences), "column")
     summary = f"{capital(what)} of amounts or statuses not used"
     return f'<details class="svc-unused"><summary>{summary}</summary><ul>{each}</ul></details>'

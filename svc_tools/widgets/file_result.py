@@ -90,7 +90,7 @@ class PlanView:
             rows.append(("New billable lookups", f"{plan.to_ask:,}"))
         if plan.quota_remaining is not None:
             rows.append(("Lookups left this month, as last reported", f"{plan.quota_remaining:,}"))
-        refused = sum(one.rows for one in plan.refused)
+        refused = sum(refusal.rows for refusal in plan.refused)
         if refused:
             rows.append(("Rows that are never looked up", f"{refused:,}"))
         parts = [note(f"Service: {plan.service}").value]
@@ -102,10 +102,10 @@ class PlanView:
         if refused:
             alike = plan.refused_alike()
             reasons = [
-                (f"{one.rows:,}", one.status, reason_in_words(one.reason))
-                for one in alike[:_MOST_REASONS]
+                (f"{refusal.rows:,}", refusal.status, reason_in_words(refusal.reason))
+                for refusal in alike[:_MOST_REASONS]
             ]
-            rest = sum(one.rows for one in alike[_MOST_REASONS:])
+            rest = sum(refusal.rows for refusal in alike[_MOST_REASONS:])
             if rest:
                 reasons.append((f"{rest:,}", "", "Other reasons."))
             heads = (number("Rows"), "Status", prose("Reason"))
@@ -124,7 +124,7 @@ def _notes(notes: Sequence[str], name: str, layout: Layout) -> str:
     inputs = layout.inputs
     unused = () if layout.source is None else layout.source.unused
     shown = {*notes} - {*used_notes(inputs.columns, inputs.scalars, inputs.export), *unused}
-    texts = dict.fromkeys(reason_in_words(one, name) for one in notes if one in shown)
+    texts = dict.fromkeys(reason_in_words(text, name) for text in notes if text in shown)
     return "".join(note(text).value for text in texts) + unused_html(unused)
 
 
@@ -141,6 +141,7 @@ class FileResult:
     """Show a run."""
 
     def __init__(self, session: Session, workbook: Callable[[], object]) -> None:
+        """Build the view, hidden until a run ends; `workbook` is called by its button."""
         self._session = session
         self._run: FileRun | None = None
         self._columns: Sequence[str] = ()
@@ -232,15 +233,16 @@ class FileResult:
         self.workbook.show(path, url=self._url(path))
 
     def _offer_reasons(self, run: FileRun) -> None:
+        """Fill the menu and the table of reasons, by dollars; then read the first rows."""
         totals = run.totals
         groups = totals.review.groups()
         set_visible(self._review, bool(groups))
         rows: Counter[str] = Counter()
         stakes: dict[str, Decimal] = {}
-        for one in groups:
-            rows[one.reason] += one.rows
-            if one.dollars is not None:
-                stakes[one.reason] = stakes.get(one.reason, Decimal()) + one.dollars
+        for group in groups:
+            rows[group.reason] += group.rows
+            if group.dollars is not None:
+                stakes[group.reason] = stakes.get(group.reason, Decimal()) + group.dollars
         codes = sorted(rows, key=lambda code: (-stakes.get(code, Decimal()), urgency(code)))
         total = sum(stakes.values(), Decimal()) if stakes else None
         by_state = state_reason_table(TO_REVIEW, groups, _MOST_GROUPS, in_words=True)
@@ -301,6 +303,7 @@ class FileResult:
         self._session.background.start(work, done=done, failed=failed)
 
     def _draw(self, page: Sequence[ReviewRow], more: bool) -> None:  # noqa: FBT001 - by its name
+        """Show a page of rows to review, and enable the buttons that lead to others."""
         last = self._start + len(page)
         self.before.disabled, self.after.disabled = self._start == 0, not more
         set_visible(self._pages, more or self._start > 0)
@@ -317,10 +320,10 @@ class FileResult:
         )
         rows = [
             (
-                *(_in_dollars(one.dollars), f"{one.number:,}", plain(one.cells[0]), one.status),
-                *(_percent(one.rate), _why(one), *map(plain, one.cells[1:])),
+                *(_in_dollars(row.dollars), f"{row.number:,}", plain(row.cells[0]), row.status),
+                *(_percent(row.rate), _why(row), *map(plain, row.cells[1:])),
             )
-            for one in page
+            for row in page
         ]
         which = f"{self._start + 1:,} to {last:,}, the most dollars first"
         caption = f"Rows to review: {which}" if rows else "No such rows"
@@ -394,6 +397,7 @@ def _statuses(run: FileRun) -> str:
 
 
 def _money(run: FileRun) -> str:
+    """The sums of a run that computed tax, as an HTML table; empty where it computed none."""
     totals = run.totals
     if totals.taxed is None:
         return ""

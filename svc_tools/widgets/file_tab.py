@@ -83,6 +83,7 @@ class FileTab:
     """Enrich a file."""
 
     def __init__(self, session: Session) -> None:
+        """Build the tab and connect its buttons; its parts stay hidden until a file is open."""
         self.session = session
         self.choice = FileChoice(session, self._open, self._failed)
         self.columns = ColumnsForm(self._changed, self._answered)
@@ -228,6 +229,10 @@ class FileTab:
         self.code.show(_code_of(self.session.code, work), _command_of(self.session, work))
 
     def _planned(self, planned: tuple[FileJob, Plan] | None, *, go_on: bool) -> None:
+        """Show a plan that was made; with `go_on`, look up at once where that is cheap enough.
+
+        A plan for a service that is no longer used is dropped.
+        """
         client = self._planned_for
         if planned is None:
             self.message.show_note("Stopped; nothing was looked up.")
@@ -251,6 +256,10 @@ class FileTab:
         )
 
     def _look_up(self, job: FileJob, client: Svc, answered: Terms | None = None) -> None:
+        """Run the job in the background: look up the places, or go on with the given answers.
+
+        Writes the result to a free path; `_ran` gets what the run returns.
+        """
         stop = threading.Event()
         self.result.hide()
 
@@ -269,6 +278,7 @@ class FileTab:
         self._start(words, work, self._ran, stop, waits=True)
 
     def _ran(self, ran: tuple[FileRun, Plan]) -> None:
+        """Show how a run ended: its result, what it left open, and what can be done now."""
         run, plan = ran
         self._asked = None
         if self._job is None:
@@ -399,9 +409,9 @@ class FileTab:
         self.columns.ask(error.questions)
         self._name_run()
         self.code.show("")
-        there = "Every place is looked up, and none is looked up again." if after else ""
+        reuse = "Every place is looked up, and none is looked up again." if after else ""
         press = f"Choose above, then press “{self.run_button.description}”."
-        self.message.show_note(f"{open_questions(error.questions)} {press} {there}".strip())
+        self.message.show_note(f"{open_questions(error.questions)} {press} {reuse}".strip())
 
     def _answered(self) -> None:
         """A question was answered."""
@@ -488,7 +498,9 @@ def _result_of(source: Path, folder: Path) -> Path:
 
 def _free(path: Path) -> Path:
     """This path, or one with a number where the file exists."""
-    return next(one for one in free_name(path.parent, path.name) if not one.exists())
+    return next(
+        candidate for candidate in free_name(path.parent, path.name) if not candidate.exists()
+    )
 
 
 def _given(terms: Terms, *groups: str) -> dict[str, object]:
@@ -501,7 +513,7 @@ def _given(terms: Terms, *groups: str) -> dict[str, object]:
 
 def _changed(options: LookupOptions | FileOptions) -> dict[str, object]:
     """Those options that are not left as they are."""
-    given = {one.name: (getattr(options, one.name), one.default) for one in fields(options)}
+    given = {entry.name: (getattr(options, entry.name), entry.default) for entry in fields(options)}
     return {name: value for name, (value, default) in given.items() if value != default}
 
 
@@ -554,7 +566,7 @@ def _words(flag: str, form: WrittenAs, value: object) -> list[str]:
     else:
         each = [*map(str, value)] if isinstance(value, list | tuple) else [str(value)]
     each = [",".join(each)] if form == "names" else each
-    words = ([f"{flag}={one}"] if one.startswith("-") else [flag, one] for one in each)
+    words = ([f"{flag}={text}"] if text.startswith("-") else [flag, text] for text in each)
     return [word for some in words for word in some]
 
 
@@ -569,19 +581,19 @@ def _run_message(run: FileRun, *, temporary: bool) -> Trouble | str:
         if not temporary:
             return _done(run)
         return f"{_done(run)} Download the result: it is deleted when the panel's kernel ends."
-    left = run.totals.rows_where(lambda one: one.left)
-    there = "No file was written."
+    left = run.totals.rows_where(lambda status: status.left)
+    file = "No file was written."
     if run.written is not None:
         open_rows = f"; {counted(left, 'row')} are still to be looked up" if left else ""
-        there = f"What was found is in {run.written.name}{open_rows}."
+        file = f"What was found is in {run.written.name}{open_rows}."
     again = "“Go on” looks up only what is left: every result is cached."
     if run.computed:
         again = "“Go on” begins again: nothing is requested for it."
     elif not run.resumable:
         again = "No cache stores the results, so “Go on” looks up all places again."
     if run.interrupted:
-        return f"It was stopped. {there} {again}"
-    return Trouble("The run ended early", f"{capital(run.stopped)}. {there}", again)
+        return f"It was stopped. {file} {again}"
+    return Trouble("The run ended early", f"{capital(run.stopped)}. {file}", again)
 
 
 def _done(run: FileRun) -> str:
@@ -590,7 +602,7 @@ def _done(run: FileRun) -> str:
         rows = "row of which tax is due" if totals.not_due_open else "row"
         rated = f"Every {rows} has a whole rate"
         return f"{rated}." if totals.taxed is None else f"{rated} and its tax."
-    failed = totals.rows_where(lambda one: one.failed)
+    failed = totals.rows_where(lambda status: status.failed)
     button = _RATES if totals.taxed is None else _TAX
     again = f" “{button}” looks up again only what failed: {counted(failed, 'row')}."
     listed = f"{counted(totals.review.rows, 'row')} of {totals.rows:,} to review"

@@ -17,12 +17,12 @@ import numpy as np
 import traitlets
 
 from svc_sdk import SvcError
+from svc_tools.config import address_checked
 from svc_tools.frames.values.money import one_amount
 from svc_tools.frames.values.rounding import ROOM, rounded_tax
 from svc_tools.lookup.outcomes import failed, of_response
 from svc_tools.lookup.reviewing import reasons_on, remarks, status_word
 from svc_tools.lookup.troubles import Trouble
-from svc_tools.service_address import address_checked
 from svc_tools.show.codes import all_warnings
 from svc_tools.show.display import capital, card, exact_dollars, rate_headline, the_service
 from svc_tools.tables.places import Cells, Place, PlaceQuery, Refusal, place_query
@@ -70,6 +70,7 @@ class LookupTab:
     """Look up one place."""
 
     def __init__(self, session: Session) -> None:
+        """Build the tab: form, messages, result and history; nothing is looked up yet."""
         self.session = session
         self.job: PanelJob | None = None
         self.form = Form(
@@ -97,6 +98,7 @@ class LookupTab:
         self._hide()
 
     def _look_up(self, values: FormValues) -> None:
+        """Look up what was submitted, in the background; fields that are wrong get their error."""
         query = query_of(values.texts)
         self._hide()  # an old rate must not be shown with a new query
         self.message.clear()
@@ -127,6 +129,7 @@ class LookupTab:
     def _show_result(
         self, query: LookupQuery, result: TaxResponse, outcome: Outcome, *, service: str, code: str
     ) -> None:
+        """Show a result and add it to the history; one that cannot be used is shown as an error."""
         at = outcome.looked_up_at or datetime.now(UTC)
         day, tax = _day(query), query.tax_of(outcome)
         code = _code(code, query, taxed=tax is not None)
@@ -393,6 +396,7 @@ def _cents(text: str) -> int | None:
 
 
 def _cells(mode: str, values: Mapping[str, str], day: date | None) -> Cells:
+    """The fields of the form as cells of a row; in the field for a place, by what it looks like."""
     state = values.get("state")
     if mode == _ADDRESS:
         address, city, zip_code = (values.get(name) for name in ("address", "city", "address_zip"))
@@ -499,15 +503,15 @@ class History(anywidget.AnyWidget):
             {
                 "number": number,
                 "cells": [
-                    one.what,
-                    one.day,
-                    one.rate,
-                    one.tax,
-                    one.status.replace("_", " "),
-                    f"{one.at.astimezone():%H:%M:%S}",
+                    lookup.what,
+                    lookup.day,
+                    lookup.rate,
+                    lookup.tax,
+                    lookup.status.replace("_", " "),
+                    f"{lookup.at.astimezone():%H:%M:%S}",
                 ],
             }
-            for number, one in sorted(self.past.items(), reverse=True)
+            for number, lookup in sorted(self.past.items(), reverse=True)
         ]
 
     def show(self, number: int) -> None:

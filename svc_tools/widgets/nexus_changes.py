@@ -27,7 +27,6 @@ from svc_tools.widgets.nexus_section import (
     box_html,
     more_html,
     records_html,
-    stored_plan,
 )
 from svc_tools.widgets.parts import (
     CodeView,
@@ -45,7 +44,6 @@ from svc_tools.widgets.transfers import DownloadButton
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from svc_sdk import Svc
     from svc_tools.nexus import Plan, PlannedRequest, Receipt, ReceiptItem, Register
@@ -167,6 +165,15 @@ class ChangeSection(Section):
         preview: w.Button,
         kind: Literal["primary", "danger"] = "danger",
     ) -> None:
+        """Build the parts that every change has; a subclass arranges them with its own.
+
+        Args:
+            session: the session.
+            cleanup: the state of the tab.
+            title: the heading of the section.
+            preview: the button that previews the change.
+            kind: the look of the button that confirms.
+        """
         super().__init__(session, cleanup, title)
         self._change: PreviewedChange | None = None
         self._version = 0
@@ -220,6 +227,7 @@ class ChangeSection(Section):
         self.confirm.request(confirmation, label)
 
     def _confirmed(self, typed: str) -> None:
+        """Send the previewed change in the background, and list the register again after it."""
         change = self._change
         if change is None or self.busy:
             return
@@ -316,6 +324,7 @@ class ApplySection(ChangeSection):
         )
 
     def _previewed(self, plan: Plan, client: Svc, dry: Receipt) -> None:
+        """Show the requests of a plan, and offer to send them, or to settle unknown results."""
         self.preview.value = _preview_html(plan, dry)
         self.code.show(_code(dry_run=True) + "\n" + _code(dry_run=False))
 
@@ -380,8 +389,8 @@ def _preview_html(plan: Plan, dry: Receipt) -> str:
 
 def requests_html(requests: Sequence[PlannedRequest]) -> str:
     """The requests as they are sent, their body if any, and their purpose."""
-    with_body = any(one.body is not None for one in requests)
-    with_count = any(one.expected is not None for one in requests)
+    with_body = any(request.body is not None for request in requests)
+    with_count = any(request.expected is not None for request in requests)
     heads: list[Head] = [
         "Request",
         *[prose("Body")] * with_body,
@@ -389,13 +398,15 @@ def requests_html(requests: Sequence[PlannedRequest]) -> str:
         prose("Purpose"),
     ]
     rows = []
-    for one in requests:
-        row: list[object] = [one.line]
+    for request in requests:
+        row: list[object] = [request.line]
         if with_body:
-            row.append(NOTHING if one.body is None else json.dumps(one.body, ensure_ascii=False))
+            row.append(
+                NOTHING if request.body is None else json.dumps(request.body, ensure_ascii=False)
+            )
         if with_count:
-            row.append(NOTHING if one.expected is None else one.expected)
-        rows.append([*row, one.purpose])
+            row.append(NOTHING if request.expected is None else request.expected)
+        rows.append([*row, request.purpose])
     return titled_table_html(heads, rows, "The requests, as they are sent")
 
 
@@ -450,9 +461,10 @@ class WholeStateSection(ChangeSection):
         )
 
     def _previewed(self, state: str, client: Svc, dry: Receipt, listed: Register | None) -> None:
+        """Show what one request would remove in a state, and offer it for confirmation."""
         what = "<p>This service does not list its records: it is unknown which will go.</p>"
         if listed is not None:
-            records = (one for one in listed.records if one.state == state)
+            records = (record for record in listed.records if record.state == state)
             what = records_html(records, "What will be removed, with one request")
         self.preview.value = (
             f"{what}<p>The request: <code>DELETE /v1/portability/nexus/{escape(state)}</code>,"
@@ -502,9 +514,7 @@ _TO_DO = {
 class ReceiptSection(ChangeSection):
     """Shows a receipt, offers its files, and undoes what was removed."""
 
-    def __init__(
-        self, session: Session, cleanup: Cleanup, open_plan: Callable[[str], object]
-    ) -> None:
+    def __init__(self, session: Session, cleanup: Cleanup) -> None:
         super().__init__(
             session,
             cleanup,
@@ -512,16 +522,11 @@ class ReceiptSection(ChangeSection):
             preview=button("Preview the undo", "plain"),
             kind="primary",
         )
-        self._open_plan = open_plan
-        self._plan: Path | None = None
         self.result = w.HTML()
         self.download = DownloadButton("Download the receipt")
         self.download_records = DownloadButton("Download the records as they were")
-        self.plan_button = button("Open its plan")
-        self.plan_button.on_click(lambda _: self.open_plan())
         self.compose(
             self.result,
-            self.plan_button,
             line(self.download, self.download_records),
             self.preview_button,
             *self.steps,
@@ -540,17 +545,9 @@ class ReceiptSection(ChangeSection):
         self.download.show(receipt.path)
         self.download_records.show(receipt.restore_file)
         set_visible(self.preview_button, receipt.undoable)
-        self._plan = _plan_to_continue(receipt, self.cleanup.plan)
-        set_visible(self.plan_button, self._plan is not None)
         read = "receipt = " + as_code("nexus.read_receipt", receipt.path) if receipt.path else ""
         undo = as_code("nexus.restore", Name("receipt"), Name("client"), dry_run=False)
         self.code.show("\n".join(filter(None, [read, undo if receipt.undoable else ""])))
-
-    def open_plan(self) -> None:
-        """Open the plan of this receipt, with its ticks."""
-        if self._plan is not None:
-            self._open_plan(str(self._plan))
-            self.message.show_note("Its plan is shown under 3: preview its requests again.")
 
     def show_preview(self) -> None:
         """Preview the undo: only reads."""
@@ -562,6 +559,7 @@ class ReceiptSection(ChangeSection):
             )
 
     def _previewed(self, receipt: Receipt, client: Svc, dry: Receipt) -> None:
+        """Show what the undo of a receipt would send, and offer it for confirmation."""
         planned = [item.state for item in dry.items if item.status == "planned"]
         requests = dry.requests
         notes = paragraphs(dry.notes, filter(None, [dry.undo_note]))
@@ -585,14 +583,6 @@ class ReceiptSection(ChangeSection):
             confirmation_of(planned, act),
             act.format(counted(len(planned), "record")).capitalize(),
         )
-
-
-def _plan_to_continue(receipt: Receipt, opened: Plan | None) -> Path | None:
-    """The stored plan of an unfinished receipt, unless it is open already."""
-    if receipt.kind != "apply" or receipt.finished or receipt.dry_run:
-        return None
-    is_open = opened is not None and opened.plan_id == receipt.plan_id
-    return None if is_open else stored_plan(receipt.plan_id)
 
 
 def _receipt_html(receipt: Receipt) -> str:

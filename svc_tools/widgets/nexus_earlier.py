@@ -1,4 +1,4 @@
-"""Earlier work of the Nexus tab: what was not finished, and the receipts of this computer."""
+"""Earlier work of the Nexus tab that was not finished."""
 
 from __future__ import annotations
 
@@ -8,21 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
-import pandas as pd
 
 from svc_tools import config, nexus
 from svc_tools.show.display import counted, the_service
-from svc_tools.widgets.nexus_section import (
-    SHOWN_ROWS,
-    Section,
-    box_html,
-    stored_plan,
-    unapplied_plan,
-)
-from svc_tools.widgets.parts import CodeView, as_code, button, field, line, note, set_visible
+from svc_tools.widgets.nexus_section import Section, box_html, stored_plan, unapplied_plan
+from svc_tools.widgets.parts import button, line, set_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from svc_sdk import Svc
     from svc_tools.nexus import Plan, Receipt
@@ -95,6 +88,9 @@ class LeftOverSection(Section):
             if found.receipt is None:
                 return None, found.plan
             receipt = nexus.read_receipt(found.receipt)
+            if receipt.of:  # an undo is continued from what it undoes
+                receipt = nexus.read_receipt(found.receipt.with_name(receipt.of))
+                return receipt, None
             file = stored_plan(receipt.plan_id)
             return receipt, None if file is None else nexus.read_plan(file)
 
@@ -108,7 +104,12 @@ class LeftOverSection(Section):
             notes.append("The plan is shown under 3, with its ticks.")
         if receipt is not None:
             self.cleanup.show_receipt(receipt)
-            notes.append("The receipt is shown under 5, with what is left to do.")
+            undone = receipt.path != self._found.receipt
+            notes.append(
+                "What it undoes is shown under 5: preview the undo again."
+                if undone
+                else "The receipt is shown under 5, with what is left to do."
+            )
         if plan is not None:
             notes.append("Nothing is changed before you have previewed the requests and confirmed.")
         self.message.show_note(" ".join(notes))
@@ -129,7 +130,7 @@ def _left_over(client: Svc | None) -> _Found:
     if open_ones:
         row = open_ones[0]
         more = len(open_ones) - 1
-        others = f" {counted(more, 'other')} under “Earlier receipts”." if more else ""
+        others = f" nexus.receipts() lists {counted(more, 'other')}." if more else ""
         text = (
             f"{_ACTS[row['kind']]} started {row['started']:%Y-%m-%d %H:%M} UTC on"
             f" {the_service(str(row['service']))} is not complete, or is under way in another"
@@ -144,63 +145,7 @@ def _left_over(client: Svc | None) -> _Found:
 
 
 def _is_open(row: dict[Any, Any], account: str | None) -> bool:
-    # a damaged file has no kind: it is among the earlier receipts, which show what is wrong
+    # a damaged file has no kind: nexus.receipts() shows what is wrong with it
     if row["kind"] not in _ACTS or row["finished"] is not False:
         return False
     return account is None or row["account"] == account
-
-
-class HistorySection(Section):
-    """Lists the receipts of this computer, the newest first, and opens one of them."""
-
-    def __init__(self, session: Session, cleanup: Cleanup) -> None:
-        super().__init__(session, cleanup, "Earlier receipts")
-        self.list_button = button("Show earlier receipts", kind="plain")
-        self.chosen = w.Dropdown(description="Receipt")
-        self.open_button = button("Open this receipt", kind="plain")
-        self.code = CodeView()
-        self._found = w.VBox([field(self.chosen), self.open_button])
-        self.list_button.on_click(lambda _: self.list())
-        self.open_button.on_click(lambda _: self.open())
-        self.compose(
-            note("Every change has a receipt on this computer; open it to review or undo it."),
-            self.list_button,
-            self._found,
-            self.status,
-            self.code,
-        )
-        set_visible(self._found, visible=False)
-
-    def list(self) -> None:
-        """List the receipts."""
-        self.run("Reading the receipts…", nexus.receipts, self._listed)
-
-    def open(self) -> None:
-        """Open the chosen one."""
-        path = self.chosen.value
-        if path is not None:
-            self.run("Reading the receipt…", lambda: nexus.read_receipt(Path(path)), self._opened)
-
-    def _listed(self, receipts: pd.DataFrame) -> None:
-        self.code.show("from svc_tools import nexus\n\n" + as_code("nexus.receipts"))
-        rows = receipts.head(SHOWN_ROWS).to_dict("records")
-        self.chosen.options = [(_label(row), str(row["path"])) for row in rows]
-        if rows and self.chosen.index is None:
-            self.chosen.index = 0  # as the page shows it
-        set_visible(self._found, bool(rows))
-        self.message.show_note(
-            f"{counted(len(receipts), 'receipt')}, the newest first."
-            if rows
-            else "This computer has no receipts yet."
-        )
-
-    def _opened(self, receipt: Receipt) -> None:
-        self.cleanup.show_receipt(receipt)
-        self.message.show_note("The receipt is shown under 5.")
-
-
-def _label(row: Mapping[Any, Any]) -> str:
-    started = row["started"]
-    moment = "" if pd.isna(started) else f"{started:%Y-%m-%d %H:%M} UTC, "
-    where = f" ({row['service']})" if isinstance(row["service"], str) else ""
-    return f"{moment}{row['said']}{where}"

@@ -56,6 +56,7 @@ class EditSection(ChangeSection):
     """
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
+        """Build the list of records and the form for one, empty: to add a registration."""
         preview = button("Preview the request")
         super().__init__(session, cleanup, "", preview=preview, kind="primary")
         self.record: Registration | None = None
@@ -65,13 +66,16 @@ class EditSection(ChangeSection):
         self.next_button = button("Next page", kind="plain")
         self.where = w.HTML()
         self.state = w.Dropdown(
-            options=[("Choose a state", ""), *((f"{STATES[one]} ({one})", one) for one in STATES)],
+            options=[
+                ("Choose a state", ""),
+                *((f"{STATES[code]} ({code})", code) for code in STATES),
+            ],
             description="State",
         )
         self.nexus_type = w.Dropdown(
             options=[
                 ("Choose a type", ""),
-                *((one.capitalize(), one) for one in NEXUS_TYPES),
+                *((name.capitalize(), name) for name in NEXUS_TYPES),
             ],
             description="Type",
         )
@@ -83,8 +87,8 @@ class EditSection(ChangeSection):
         self.back_button.on_click(lambda _: self._turn(-1))
         self.next_button.on_click(lambda _: self._turn(1))
         self.new_button.on_click(lambda _: self.start())
-        for one in self._fields.values():
-            one.observe(lambda _: self.drop("A field has changed: preview again."), "value")
+        for widget in self._fields.values():
+            widget.observe(lambda _: self.drop("A field has changed: preview again."), "value")
         texts = (self.address, self.notes)
         self.records = w.VBox(
             [self.rows.view, line(self.back_button, self.where, self.next_button)]
@@ -96,7 +100,7 @@ class EditSection(ChangeSection):
                 field(self.nexus_type, "A place there, sales, or a marketplace."),
                 field(self.registered_at, "The day from which it counts."),
             ),
-            *(field(one) for one in texts),
+            *(field(widget) for widget in texts),
             note("Nothing is sent before you have seen the request and confirmed it."),
             line(self.preview_button, self.new_button),
             *self.steps,
@@ -115,8 +119,8 @@ class EditSection(ChangeSection):
     def _values(self) -> dict[str, Any]:
         """The fields as they are given; "" for an empty one."""
         return {
-            name: one.value.strip() if isinstance(one.value, str) else one.value or ""
-            for name, one in self._fields.items()
+            name: widget.value.strip() if isinstance(widget.value, str) else widget.value or ""
+            for name, widget in self._fields.items()
         }
 
     def show(self) -> None:
@@ -127,8 +131,8 @@ class EditSection(ChangeSection):
         self.rows.show(records[first:last])
         self.where.value = f"Records {first + 1:,} to {last:,} of {len(records):,}"
         self.back_button.disabled, self.next_button.disabled = first == 0, last >= len(records)
-        for one in (self.back_button, self.where, self.next_button):
-            set_visible(one, len(records) > PAGE)
+        for widget in (self.back_button, self.where, self.next_button):
+            set_visible(widget, len(records) > PAGE)
         set_visible(self.records, bool(records) and self.cleanup.register is listed)
         if self.record is not None and self.record not in records:
             self.start()
@@ -145,9 +149,9 @@ class EditSection(ChangeSection):
 
     def _fill(self, record: Registration | None) -> None:
         self.record = record
-        for name, one in self._fields.items():
+        for name, widget in self._fields.items():
             given = None if record is None else getattr(record, name)
-            one.value = given if name == "registered_at" else given or ""
+            widget.value = given if name == "registered_at" else given or ""
         title = _ADD if record is None else f"{_CHANGE}: {record.state} {record.nexus_type}"
         self.subject.value = f"<h4>{escape(title)}</h4>"
         set_visible(self.new_button, record is not None)
@@ -186,6 +190,14 @@ class EditSection(ChangeSection):
         change: Callable[..., Receipt],
         call: tuple[str, dict[str, Any]],
     ) -> None:
+        """Show the request and what it would change, and offer it, unless the list is out of date.
+
+        Args:
+            client: the client that the preview used.
+            dry: the receipt of the dry run.
+            change: sends the change when it is called with `dry_run=False`.
+            call: the name and the arguments of the call, for the code that is shown.
+        """
         if self.record is not None and _is_outdated(self.record, dry):
             self.message.show_note(
                 "The service has another record by now than is shown here: list the records again,"
@@ -241,8 +253,10 @@ def _call(record: Registration | None, values: dict[str, Any]) -> tuple[str, dic
 def _is_outdated(record: Registration, dry: Receipt) -> bool:
     """Whether the record that would be changed is another one by now than was listed."""
     shown = dict(zip(DETAILS, record.texts[2:], strict=True))
-    there = [one for item in dry.items if item.key == record.key for one in item.before]
-    return any(compared(one, name) != compared(shown, name) for one in there for name in DETAILS)
+    stored = [former for item in dry.items if item.key == record.key for former in item.before]
+    return any(
+        compared(former, name) != compared(shown, name) for former in stored for name in DETAILS
+    )
 
 
 def _differences_html(record: Registration | None, values: dict[str, Any]) -> str:
@@ -284,7 +298,7 @@ class RecordRows:
         """Show these records, at most a page of them."""
         if len(self.rows) < len(records):
             self.rows += [RecordRow(self._act) for _ in range(len(records) - len(self.rows))]
-            self.view.children = [one.view for one in self.rows]
+            self.view.children = [row.view for row in self.rows]
         for place, row in enumerate(self.rows):
             row.fill(records[place] if place < len(records) else None)
 
@@ -316,5 +330,5 @@ class RecordRow:
         self.button.description = f"Edit {record.state} {record.nexus_type}"
         since = f"registered {record.registered_at}" if record.registered_at else "no day"
         facts = [since, record.address or "no address", record.notes or ""]
-        text = escape(" \N{MIDDLE DOT} ".join(one for one in facts if one))
+        text = escape(" \N{MIDDLE DOT} ".join(fact for fact in facts if fact))
         self.facts.value = f'<p class="svc-plan-record">{text}</p>'

@@ -76,6 +76,7 @@ class ExposureSection(Section):
     """Reads sales from a file and shows each state's standing against its threshold."""
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
+        """Build the form for sales files and the empty result; no file is read yet."""
         super().__init__(session, cleanup, "2. Sales and exposure")
         self._sent: dict[str, Any] = {}
         self.file = Form(
@@ -140,7 +141,7 @@ class ExposureSection(Section):
             role: w.Dropdown(options=[(_BY_NAME, None), *_UNUSED.get(role, [])], description=words)
             for role, words in _COLUMNS.items()
         }
-        self._mapping = w.VBox([field(one) for one in self.columns.values()])
+        self._mapping = w.VBox([field(menu) for menu in self.columns.values()])
         self.questions = QuestionMenus(lambda: None)
         self._asked_of: list[Path] = []
         self.columns_button = button("Choose the columns", kind="plain")
@@ -181,7 +182,7 @@ class ExposureSection(Section):
         if not paths:
             return
         chosen: dict[str, Any] = {
-            role: one.value for role, one in self.columns.items() if one.value is not None
+            role: menu.value for role, menu in self.columns.items() if menu.value is not None
         }
         try:
             chosen |= _days(texts)
@@ -252,6 +253,7 @@ class ExposureSection(Section):
         computed: tuple[pd.DataFrame, Thresholds | None] | ColumnError,
         paths: list[Path],
     ) -> None:
+        """Store an exposure in the tab's state and show it, or ask what the files leave open."""
         if isinstance(computed, ColumnAmbiguous):
             self._ask(computed.questions, paths)
             return
@@ -269,9 +271,9 @@ class ExposureSection(Section):
     def _ask(self, questions: tuple[Question, ...], paths: list[Path]) -> None:
         """Show what the columns of these files leave open."""
         self._asked_of = paths
-        for one in questions:  # asked all the same: what was chosen does not answer it
-            if one.argument in self.columns:
-                self.columns[one.argument].index = 0
+        for question in questions:  # asked all the same: what was chosen does not answer it
+            if question.argument in self.columns:
+                self.columns[question.argument].index = 0
         self.questions.ask(questions)
         self.message.show_note(
             f"{open_questions(questions)} Choose above, then press “{self.file.submit_label}”."
@@ -376,7 +378,7 @@ def exposure_notes(exposure: pd.DataFrame) -> str:
     first, last = facts.get("first_day"), facts.get("last_day")
     if first is not None and last is not None:
         sentences.append(f"Sales from {first} to {last}.")
-    left_out = sum(int(one["rows"]) for one in facts.get("left_out", ()))
+    left_out = sum(int(entry["rows"]) for entry in facts.get("left_out", ()))
     if left_out:
         sentences.append(f"{counted(left_out, 'row')} left out: in no figure below.")
     notes = "".join(f"<li>{escape(str(note))}</li>" for note in facts.get("notes", ()))

@@ -51,6 +51,7 @@ class PlanSection(Section):
     """
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
+        """Build the section without a plan: its buttons, files, filters and table."""
         super().__init__(session, cleanup, "3. The plan")
         self._page = 0
         self._shown: list[PlanRow] = []
@@ -81,7 +82,7 @@ class PlanSection(Section):
         )
         self.state = w.Dropdown(options=_EVERY, description="State")
         self.nexus_type = w.Dropdown(
-            options=[*_EVERY, *((one, one) for one in nexus.NEXUS_TYPES)], description="Type"
+            options=[*_EVERY, *((name, name) for name in nexus.NEXUS_TYPES)], description="Type"
         )
         self.text = w.Text(placeholder="words of a reason, note or address", description="Search")
         self.rows = PlanRows(self._tick)
@@ -93,7 +94,7 @@ class PlanSection(Section):
         self.download = DownloadButton("Download the plan")
         self.code = CodeView()
         self._connect()
-        filters = w.HBox([field(one) for one in self._filters])
+        filters = w.HBox([field(widget) for widget in self._filters])
         filters.add_class("svc-filters")
         self.text.continuous_update = True  # rows follow the letters
         self._body = w.VBox(
@@ -122,8 +123,8 @@ class PlanSection(Section):
 
     def _connect(self) -> None:
         self.make_button.on_click(lambda _: self.make())
-        for one in self._filters:
-            one.observe(lambda _: self._turn(-self._page), "value")
+        for widget in self._filters:
+            widget.observe(lambda _: self._turn(-self._page), "value")
         self.back_button.on_click(lambda _: self._turn(-1))
         self.next_button.on_click(lambda _: self._turn(1))
         self.tick_button.on_click(lambda _: self.tick_candidates())
@@ -140,6 +141,7 @@ class PlanSection(Section):
         other = listed if register is not listed else None
 
         def work() -> tuple[Plan, Abilities | None]:
+            """Make the plan, and find what the service can do; changes no widget."""
             whose = None if client is None else config.account_of(client)
             able = None
             if client is not None:
@@ -220,8 +222,8 @@ class PlanSection(Section):
             else "No row fits the filter."
         )
         self.back_button.disabled, self.next_button.disabled = first == 0, last >= len(self._shown)
-        for one in (self.back_button, self.next_button):
-            set_visible(one, len(self._shown) > PAGE)
+        for widget in (self.back_button, self.next_button):
+            set_visible(widget, len(self._shown) > PAGE)
 
     def register_changed(self) -> None:
         """Keep a plan of the former register, with its ticks, and report that it is outdated."""
@@ -240,14 +242,14 @@ class PlanSection(Section):
                 f"{counted(lost, 'tick')} of the former plan could not be carried over: the record,"
                 " or what the plan says of it, has changed."
             )
-        self._take(plan)
+        self._replace_plan(plan)
 
     def use(self, plan: Plan) -> None:
         """Show a plan that was made or opened, with its ticks."""
         self.message.show_note(f"The plan was read: {counted(len(plan.ticked), 'tick')} in it.")
-        self._take(plan)
+        self._replace_plan(plan)
 
-    def _take(self, plan: Plan) -> None:
+    def _replace_plan(self, plan: Plan) -> None:
         states = sorted({row.state for row in plan.rows})
         former = self.state.value
         self.state.options = [*_EVERY, *((state, state) for state in states)]
@@ -274,11 +276,12 @@ class PlanSection(Section):
             self.message.show_trouble(error)
 
     def _tick(self, row: PlanRow, action: str) -> None:
+        """Tick or untick a row as its menu was set; store the plan and say what the tick means."""
         plan = self.cleanup.plan
         if plan is None:
             return
         plan = plan.untick(row.key)
-        same = sum(one.key == row.key for one in plan.rows)
+        same = sum(other.key == row.key for other in plan.rows)
         if action == "remove":
             plan = plan.tick(row.key)
         elif action == "replace":
@@ -307,13 +310,14 @@ class PlanSection(Section):
         able, plan = self.cleanup.abilities, self.cleanup.plan
         if able is None or not able.adds or plan is None:
             return False
-        return max(row.expected, sum(one.key == row.key for one in plan.rows)) > 1
+        return max(row.expected, sum(other.key == row.key for other in plan.rows)) > 1
 
     def _turn(self, pages: int) -> None:
         self._page += pages
         self.show()
 
     def _show_code(self) -> None:
+        """Show the calls that make this plan with these ticks."""
         plan = self.cleanup.plan
         made = as_code(
             "nexus.make_plan",
@@ -388,6 +392,7 @@ class Filter:
         return [row for row in plan.rows if self._matches(row)]
 
     def _matches(self, row: PlanRow) -> bool:
+        """Whether a row has the chosen decision, state and type, and all words that were typed."""
         words = self.text.casefold().split()
         text = " ".join(
             str(part)
@@ -439,7 +444,7 @@ class PlanRows:
         if len(self.rows) < min(len(rows), PAGE):
             more = range(len(self.rows), min(len(rows), PAGE))
             self.rows += tuple(RowOfPlan(self._ticked, self._looks) for _ in more)
-            self.view.children = [one.view for one in self.rows]
+            self.view.children = [row.view for row in self.rows]
         for place, widgets in enumerate(self.rows):
             row = rows[place] if place < len(rows) else None
             widgets.fill(row, replaceable=row is not None and replaceable(row))

@@ -107,6 +107,7 @@ class Section:
     """
 
     def __init__(self, session: Session, cleanup: Cleanup, title: str) -> None:
+        """Build the parts that every section has: message, cancel button and an empty view."""
         self.session = session
         self.cleanup = cleanup
         self.message = MessageArea()
@@ -229,13 +230,13 @@ def records_html(records: Iterable[Registration | PlanRow], caption: str) -> str
     """Records of a register or a plan as a table."""
     rows = [
         (
-            one.state,
-            one.nexus_type,
-            str(one.registered_at or NOTHING),
-            one.address or NOTHING,
-            one.notes or NOTHING,
+            record.state,
+            record.nexus_type,
+            str(record.registered_at or NOTHING),
+            record.address or NOTHING,
+            record.notes or NOTHING,
         )
-        for one in records
+        for record in records
     ]
     return titled_table_html(
         ("State", "Type", "Registered", prose("Address"), prose("Notes")), rows, caption

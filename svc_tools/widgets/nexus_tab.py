@@ -15,7 +15,7 @@ import ipywidgets as w
 from svc_tools import nexus
 from svc_tools.show.display import NOTHING, counted, prose
 from svc_tools.widgets.nexus_changes import ApplySection, ReceiptSection, WholeStateSection
-from svc_tools.widgets.nexus_earlier import HistorySection, LeftOverSection
+from svc_tools.widgets.nexus_earlier import LeftOverSection
 from svc_tools.widgets.nexus_edit import EditSection
 from svc_tools.widgets.nexus_exposure import ExposureSection
 from svc_tools.widgets.nexus_plan import PlanSection
@@ -58,6 +58,7 @@ class NexusTab:
     """Clean up nexus registrations, with a receipt, and with an undo where the service can add."""
 
     def __init__(self, session: Session) -> None:
+        """Build the sections of the tab, which share one state; nothing is requested yet."""
         self.session = session
         self.cleanup = Cleanup()
         self.edit = EditSection(session, self.cleanup)
@@ -65,8 +66,7 @@ class NexusTab:
         self.exposure = ExposureSection(session, self.cleanup)
         self.plan = PlanSection(session, self.cleanup)
         self.apply = ApplySection(session, self.cleanup)
-        self.receipt = ReceiptSection(session, self.cleanup, self.plan.open)
-        self.history = HistorySection(session, self.cleanup)
+        self.receipt = ReceiptSection(session, self.cleanup)
         self.whole_state = WholeStateSection(session, self.cleanup)
         self.left_over = LeftOverSection(session, self.cleanup, self.plan.use)
         steps = (
@@ -77,7 +77,6 @@ class NexusTab:
             self.plan,
             self.apply,
             self.receipt,
-            self.history,
             self.whole_state,
         )
         css = (HERE / "nexus.css").read_text(encoding="utf-8")
@@ -122,6 +121,7 @@ class RegisterSection(Section):
     """Lists the account's records, reads the user's register, and shows where the two differ."""
 
     def __init__(self, session: Session, cleanup: Cleanup, rows: w.Widget) -> None:
+        """Build the section; `rows` are the listed records with their buttons."""
         super().__init__(session, cleanup, "1. The register")
         self.list_button = button("List from the service", kind="primary")
         self.file = Form(
@@ -261,18 +261,19 @@ def _records(register: Register, *, mine: bool) -> str:
 
 
 def _differences(mine: Register, listed: Register) -> str:
+    """The differences between the user's register and the service's list, as an HTML table."""
     found = nexus.differences(mine, listed)
     if found.empty:
         return "<p>Your register and the service's list hold the same records.</p>"
     rows = [
         (
-            str(one["state"]),
-            str(one["nexus_type"]),
-            _DIFFERENCES.get(one["difference"], str(one["difference"])),
-            _cell(one["mine"]),
-            _cell(one["service"]),
+            str(row["state"]),
+            str(row["nexus_type"]),
+            _DIFFERENCES.get(row["difference"], str(row["difference"])),
+            _cell(row["mine"]),
+            _cell(row["service"]),
         )
-        for one in found.head(SHOWN_ROWS).to_dict("records")
+        for row in found.head(SHOWN_ROWS).to_dict("records")
     ]
     title = f"{counted(len(found), 'difference')} between your register and the service's list"
     heads = ("State", "Type", "Difference", prose("Yours"), prose("The service's"))

@@ -69,6 +69,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc] # ipywidgets says nothing of
     """
 
     def __init__(self, session: Session) -> None:
+        """Build the tabs and the area for the key, all with the same session."""
         self.session = session
         self.head = ipywidgets.HTML()
         self.key = KeyArea(session)
@@ -156,6 +157,7 @@ class KeyArea:
     """
 
     def __init__(self, session: Session) -> None:
+        """Build the form for address and key, open where no service is connected."""
         self.session = session
         self._choice: PanelJob | None = None
         self.message = MessageArea()
@@ -201,6 +203,7 @@ class KeyArea:
         return bool(self.body.layout.display != "none")
 
     def _use(self, values: FormValues) -> None:
+        """Check an address and key in the background, then use them; what is missing is marked."""
         address = values.texts.get("address", "").strip()
         key = values.secrets.get("key")
         errors = {}

@@ -282,13 +282,24 @@ class Form(anywidget.AnyWidget):
         fold: str = "",
         label: str = "",
     ) -> None:
+        """Build the form of these entries; values of password fields are never in its state.
+
+        Args:
+            entries: the fields, in order.
+            submit: the text of the button.
+            on_submit: called with the values when it is submitted.
+            cancel: the text of a second button, if there is one.
+            on_cancel: called when that is pressed.
+            fold: the heading under which folded entries are shown.
+            label: the name of the form, for screen readers.
+        """
         self._entries = {entry.name: entry for entry in entries}
         self._on_submit = on_submit
         self._on_cancel = on_cancel
         super().__init__(
             label=label,
             fields=[asdict(entry) for entry in entries],
-            values={one.name: one.value for one in entries if one.kind != "password"},
+            values={entry.name: entry.value for entry in entries if entry.kind != "password"},
             submit_label=submit,
             cancel_label=cancel,
             fold_label=fold,

@@ -94,18 +94,21 @@ class QuestionMenus:
 
     def ask(self, questions: Iterable[Question]) -> None:
         """Ask these too; one that was asked before is open again."""
-        for one in questions:
-            about = _about(one)
+        for question in questions:
+            about = _about(question)
             self._asked.pop(about, None)
             self._menus.pop(about, None)
             menu = ipywidgets.Dropdown(
-                description=title_of(one),
-                options=[CHOOSE, *((answer_in_words(one, of), of) for of in _values(one))],
+                description=title_of(question),
+                options=[
+                    CHOOSE,
+                    *((answer_in_words(question, of), of) for of in _values(question)),
+                ],
                 value=OPEN,
                 disabled=not self._enabled,
             )
             menu.observe(self._chosen, "value")
-            self._asked[about], self._menus[about] = one, menu
+            self._asked[about], self._menus[about] = question, menu
         self._draw()
 
     def answers(self, but: Collection[str] = ()) -> dict[str, Any]:
@@ -118,13 +121,13 @@ class QuestionMenus:
             NotChosenError: a question is open.
         """
         given: dict[str, Any] = {}
-        for about, one in self._asked.items():
-            if one.argument in but:
+        for about, question in self._asked.items():
+            if question.argument in but:
                 continue
             value = self._menus[about].value
             if value == OPEN:
-                raise NotChosenError(one.argument, f"{title_of(one)} Choose an answer")
-            given[one.argument] = _joined(given.get(one.argument), value)
+                raise NotChosenError(question.argument, f"{title_of(question)} Choose an answer")
+            given[question.argument] = _joined(given.get(question.argument), value)
         return given
 
     def mark(self, text: str = "") -> None:
@@ -167,8 +170,8 @@ class QuestionMenus:
         """Show the questions, with the error at the marked one."""
         boxes: list[ipywidgets.Widget] = [*self._fields]
         asked = self._asked if self._shown else {}
-        for about, one in asked.items():
-            box = field(self._menus[about], help_of(one))
+        for about, question in asked.items():
+            box = field(self._menus[about], help_of(question))
             if about == marked:
                 box.children = (*box.children, self._error)
             boxes.append(box)
@@ -179,15 +182,19 @@ class QuestionMenus:
         set_visible(self.view, bool(boxes))
 
 
-def _about(one: Question) -> Hashable:
+def _about(question: Question) -> Hashable:
     """What a question is about: a later one about the same takes its place."""
-    return (one.argument, one.columns[0]) if one.argument == "parts" else one.argument
+    return (
+        (question.argument, question.columns[0])
+        if question.argument == "parts"
+        else question.argument
+    )
 
 
-def _values(one: Question) -> list[Any]:
+def _values(question: Question) -> list[Any]:
     """The answers, each once: two columns of one name are one choice."""
     found: list[Any] = []
-    for value in one.values:
+    for value in question.values:
         answer = list(value) if isinstance(value, tuple) else value
         if not any(answer is other or answer == other for other in found):
             found.append(answer)
@@ -208,10 +215,10 @@ def open_questions(questions: Sequence[Question]) -> str:
     return f"{len(questions)} questions about the columns are open."
 
 
-def title_of(one: Question) -> str:
+def title_of(question: Question) -> str:
     """A question in a few words, as the label of its menu."""
-    first = _quoted(one.columns[0]) if one.columns else ""
-    listed = " and ".join(map(_quoted, one.columns))
+    first = _quoted(question.columns[0]) if question.columns else ""
+    listed = " and ".join(map(_quoted, question.columns))
     titles = {
         "contains_tax": f"Is the tax in {first}?",
         "contains_shipping": f"Is the delivery in {first}?",
@@ -225,22 +232,25 @@ def title_of(one: Question) -> str:
         "country": "Which column is the country shipped to?",
         "date": "Which column is the date of the sale?",
     }
-    return titles.get(one.argument) or f"Which column is the {one.argument.replace('_', ' ')}?"
+    return (
+        titles.get(question.argument)
+        or f"Which column is the {question.argument.replace('_', ' ')}?"
+    )
 
 
-def help_of(one: Question) -> str:
+def help_of(question: Question) -> str:
     """What was seen, and the likeliest answer with its reason, in sentences."""
     (text,) = in_sentences(
-        [one], lambda each: f"“{answer_in_words(each, each.likely)}”", choices=False
+        [question], lambda each: f"“{answer_in_words(each, each.likely)}”", choices=False
     )
     return f"{capital(text)}."
 
 
-def answer_in_words(one: Question, value: object) -> str:
+def answer_in_words(question: Question, value: object) -> str:
     """One answer of a question, as its menu has it."""
     if isinstance(value, Mapping):
         return _PARTS.get(str(next(iter(value.values()), "")), str(value))
-    first = _quoted(one.columns[0]) if one.columns else ""
+    first = _quoted(question.columns[0]) if question.columns else ""
     fixed: Mapping[tuple[str, object], str] = {
         ("contains_tax", True): f"Yes: the tax is in {first}",
         ("contains_tax", False): f"No: the tax comes on top of {first}",
@@ -254,8 +264,8 @@ def answer_in_words(one: Question, value: object) -> str:
     if isinstance(value, list | tuple):
         return "Of the whole order: count once"
     if value is False:
-        return fixed.get((one.argument, value), "None of them")
-    return fixed.get((one.argument, value)) or plain(value)
+        return fixed.get((question.argument, value), "None of them")
+    return fixed.get((question.argument, value)) or plain(value)
 
 
 _PARTS = {

@@ -62,6 +62,11 @@ class Session:
         upload_limit: int | None = None,
         files_url: str | None = None,
     ) -> None:
+        """Use the given client, or the configured one; a wrong configuration is not raised.
+
+        Raises:
+            TypeError: `client` is not an `Svc`.
+        """
         if client is not None and not isinstance(client, Svc):
             raise TypeError(f"client: expected svc_sdk.Svc, not {type(client).__name__}")
         self.background = Background()
@@ -291,6 +296,7 @@ class Background:
         done: Callable[[_T], object],
         failed: Callable[[BaseException], object],
     ) -> None:
+        """Do the work of a job in this thread, and deliver its result or error to the page."""
         self._current.set(job)
         try:
             result = work()
@@ -302,6 +308,11 @@ class Background:
         self._wait_for_delivery()
 
     def _add(self, job: PanelJob | None, call: Callable[[], object], *, last: bool = False) -> None:
+        """Queue a call for the kernel's thread; without one that runs, deliver all here.
+
+        With `last` the job is over after the call. Calls of a canceled job are dropped.
+        """
+
         def deliver() -> None:
             try:
                 if job is None or not job.canceled:

@@ -29,7 +29,7 @@ import svc_tools
 import svc_tools.frames.dask
 from svc_tools.frames.dask import ChangedDataError
 from svc_tools.lookup.columns import LOOKUP_COLUMNS
-from svc_tools.text_dtype import text_dtype
+from svc_tools.tables.text_dtype import text_dtype
 
 LATER = ["2026-02-01", "2026-03-01"]
 MIXED = pd.DataFrame(

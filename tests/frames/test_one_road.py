@@ -33,7 +33,8 @@ from svc_tools.frames.lookup.joining import ResultColumns
 from svc_tools.frames.taxes.tax import Tax
 from svc_tools.lookup.columns import SALE_COLUMNS
 from svc_tools.lookup.computed import Computed
-from svc_tools.roles import ColumnAmbiguous, DatesAmbiguous
+from svc_tools.tables import tabular
+from svc_tools.tables.roles import ColumnAmbiguous, DatesAmbiguous
 
 EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 

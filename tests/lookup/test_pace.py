@@ -25,7 +25,7 @@ from support.systems import posix
 from support.waiting import until
 
 from svc_sdk import Svc
-from svc_sdk._responses import Failure, Reply
+from svc_sdk.wire import Failure, Reply
 from svc_tools.lookup import engine, look_up
 from svc_tools.lookup.pace import Pace, rate_limit
 

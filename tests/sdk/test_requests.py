@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.faults import KEY, answer
 
-from svc_sdk import _requests
+from svc_sdk.wire import remove_nexus_call
 
 LISTED = answer(body=b'{"nexus": [], "count": 0}')
 
@@ -188,7 +188,7 @@ def test_whether_a_state_exists_is_the_services_to_say(connect, faults):
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip))
 def test_any_state_stays_one_path_segment(state):
-    call = _requests.remove_nexus(state, None)
+    call = remove_nexus_call(state, None)
     prefix, _, last = call.path.rpartition("/")
     assert prefix == "/v1/portability/nexus"
     assert unquote(last) == state.strip()

@@ -31,8 +31,8 @@ from svc_sdk import (
     TransportError,
     ValidationError,
 )
-from svc_sdk._responses import Reply, lookup
 from svc_sdk.models import COUNTS, RATE_FIELDS
+from svc_sdk.wire import Reply, parse_lookup
 
 UNPROCESSABLE = {
     "detail": [
@@ -520,7 +520,7 @@ def test_a_body_is_read_within_a_limit(connect, faults, encoding, body, why, inj
 
 
 def parsed(body):
-    return lookup(Reply(200, {}, body), 1)
+    return parse_lookup(Reply(200, {}, body), 1)
 
 
 def with_rate(digits):
@@ -607,7 +607,7 @@ def test_any_bytes_make_an_answer_or_a_service_error(body):
 def test_any_json_error_body_makes_an_svc_error(status, body):
     raw = json.dumps(body).encode()
     with pytest.raises(SvcError) as caught:
-        lookup(Reply(status, {}, raw), 2)
+        parse_lookup(Reply(status, {}, raw), 2)
     assert caught.value.status_code == status
     assert isinstance(str(caught.value), str)
 

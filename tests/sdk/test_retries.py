@@ -18,9 +18,7 @@ from support.both import injecting
 from support.faults import HANG, PAUSE, RESET, answer, certified, dripping, echo, serving
 
 from svc_sdk import AsyncSvc, RateLimitError, ServiceError, Svc, SvcError, TransportError
-from svc_sdk._responses import Failure, Reply
-from svc_sdk._retry import decide
-from svc_sdk._settings import Settings
+from svc_sdk.wire import Failure, Reply, Settings, decide
 
 
 def failing(status, **headers):

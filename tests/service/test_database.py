@@ -251,7 +251,7 @@ def test_a_database_of_earlier_releases_with_the_same_version_goes_on_working(da
         )
     with closing(Database(database_url)) as database:
         database.ping()
-        assert LimitStore(database).take("key_a", 2, "2026-11") == 1
+        assert LimitStore(database).count_lookup("key_a", 2, "2026-11") == 1
 
 
 @pytest.mark.parametrize(

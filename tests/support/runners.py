@@ -87,7 +87,7 @@ class File(Runner):
     """`enrich_file`, from Parquet to Parquet."""
 
     def __call__(self, frame, *, tax=None, **lookup):
-        self._patch.setattr("svc_tools.tabular._PARQUET_ROWS", self.size or 7)
+        self._patch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", self.size or 7)
         source, output = self.folder / "in.parquet", self.folder / "out.parquet"
         frame.to_parquet(source)
         own = {name: lookup.pop(name) for name in [*lookup] if name in OF_FILE}

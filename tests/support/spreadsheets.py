@@ -17,8 +17,8 @@ from pydantic import SecretStr
 from benchmarks import calc as running
 from support import tools
 from support.browser import new_page
-from svc_tools.base.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 from support.command import start_python
+from svc_tools.base.loopback import LocalGuard, listen_on_localhost, serve_in_thread
 from svc_tools.excel import calc, formulas
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import FunctionCall, evaluate

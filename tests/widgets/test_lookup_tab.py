@@ -16,7 +16,8 @@ from support.cards import text_of
 from support.faults import ALIVE, GOOD, HANG, KEY, RESET, answer, echo, echoing
 
 import svc_tools
-from svc_sdk import Svc, _requests
+from svc_sdk import Svc
+from svc_sdk.wire import lookup_call
 from svc_tools.excel.desk import Desk
 from svc_tools.excel.functions import FunctionCall, evaluate
 from svc_tools.lookup.outcomes import of_response
@@ -148,7 +149,7 @@ def test_whatever_is_typed_is_a_question_of_the_chosen_mode_or_a_sentence(values
         arguments = dict.fromkeys(
             ("address", "city", "zip", "location", "lat", "lng", "as_of", "period")
         )
-        _requests.lookup(place.state, **(arguments | place.arguments()), mode="simple")
+        lookup_call(place.state, **(arguments | place.arguments()), mode="simple")
     else:
         assert question
         assert set(question) <= set(_NAMES)

@@ -84,8 +84,6 @@ def test_a_registration_is_added_by_the_form(tab):
     confirm(tab, tab.edit.confirm, "WA")
     assert "Edit WA economic" in [one.button.description for one in tab.edit.rows.rows]
     assert tab.edit.state.value == ""  # the next one begins with an empty form
-    click(tab, tab.history.list_button)
-    assert "WA economic added" in tab.history.chosen.options[0][0]
     assert "WA economic was added" in tab.receipt.result.value
 
 
@@ -159,7 +157,6 @@ def test_what_the_service_holds_is_escaped_and_no_key_is_saved(tab):
     shown = [record.facts.value, tab.plan.rows.rows[0].facts.value, tab.apply.preview.value]
     assert all("&lt;b&gt;old&lt;/b&gt;" in text for text in shown)
     confirm(tab, tab.apply.confirm, "DE")
-    click(tab, tab.history.list_button)
     saved = [*walk(tab.view)]
     assert not any("<b>old" in text for text in [*shown, *saved])
     assert not any(KEY in text for text in saved)
@@ -383,17 +380,6 @@ def test_ticks_stay_when_the_plan_is_made_anew(tab, client):
     click(tab, tab.plan.make_button)
     assert [row.state for row in tab.cleanup.plan.ticked] == ["DE"]
     assert "1 tick of the former plan could not be carried over" in said(tab.plan)
-
-
-def test_a_damaged_receipt_is_listed_and_said_to_be_one(tab, tmp_path):
-    previewed(tab, "DE economic")
-    confirm(tab, tab.apply.confirm, "DE")
-    path = tab.cleanup.receipt.path
-    lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("\n".join([lines[0], '{"no": "line"}', *lines[2:]]) + "\n", encoding="utf-8")
-    click(tab, tab.history.list_button)
-    click(tab, tab.history.open_button)
-    assert "svc-trouble" in said(tab.history)
 
 
 def test_another_state_takes_back_the_confirmation_of_the_first(lean_tab, lean):
@@ -635,13 +621,22 @@ def test_what_another_account_left_over_is_offered_only_to_that_account(
         assert offered(later) == ""
 
 
-def test_the_plan_of_an_earlier_receipt_is_opened_from_it(lean_tab, lean, scripted, tmp_path):
-    stopped_in_the_middle(lean_tab, lean)
+def test_an_undo_that_ended_early_is_offered_and_continued(lean_tab, lean, scripted, tmp_path):
+    previewed(lean_tab, "DE economic", "MT economic")
+    confirm(lean_tab, lean_tab.apply.confirm, "2")
+    click(lean_tab, lean_tab.receipt.preview_button)
+    stop = lean_tab.receipt.stop_button
+    lean_tab.receipt.progress.observe(lambda moved: moved.new == 1 and stop.click(), "value")
+    confirm(lean_tab, lean_tab.receipt.confirm, "2")
+    assert len(lean.additions) == 1
     later = opened(scripted, tmp_path / "later")
-    click(later, later.history.list_button)
-    click(later, later.history.open_button)
-    click(later, later.receipt.plan_button)
-    assert [one.state for one in later.cleanup.plan.ticked] == ["DE", "MT"]
+    assert "The undo started" in offered(later)
+    click(later, later.left_over.open_button)
+    assert "preview the undo again" in said(later.left_over)
+    click(later, later.receipt.preview_button)
+    confirm(later, later.receipt.confirm, "MT")
+    assert [one["state"] for one in lean.additions] == ["DE", "MT"]
+    assert offered(opened(scripted, tmp_path / "last")) == ""
 
 
 def test_ticks_that_cannot_be_written_are_said_and_take_the_preview_back(lean_tab, lean, tmp_path):

@@ -69,8 +69,8 @@ def start_command() -> str | None:
 def addin_bytes() -> bytes:
     """The extension's content, not compressed, as compressors differ in their bytes."""
     addin = _FOLDER / "addin"
-    paths = [one for one in addin.rglob("*") if one.is_file() and one.suffix != ".pyc"]
-    files = {one.relative_to(addin).as_posix(): one.read_bytes() for one in paths}
+    paths = [path for path in addin.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    files = {path.relative_to(addin).as_posix(): path.read_bytes() for path in paths}
     files["pythonpath/svc_formulas.py"] = _FOLDER.with_name("formulas.py").read_bytes()
     files[LIBRARY_FILE.name] = LIBRARY_FILE.read_bytes()
     files |= {name: text.encode() for name, text in configuration().items()}
@@ -87,11 +87,11 @@ def addin_bytes() -> bytes:
 def configuration() -> dict[str, str]:
     """The generated files by their paths in the extension."""
     described = []
-    for one in FUNCTIONS:
-        names = [parameter.name for parameter in one.parameters]
+    for function in FUNCTIONS:
+        names = [parameter.name for parameter in function.parameters]
         place = names.index("as_of") if "as_of" in names else 0
-        own = {"name": one.name, "place": place, "zeros": one.zeros}
-        described.append({**own, "volatile": one.volatile, "spills": one.spills})
+        own = {"name": function.name, "place": place, "zeros": function.zeros}
+        described.append({**own, "volatile": function.volatile, "spills": function.spills})
     made = {name: _rendered(name) for name in _GENERATED}
     return {**made, "functions.json": json.dumps(described, indent=1) + "\n"}
 

@@ -107,7 +107,7 @@ def freeze(book: Workbook, desk: Desk) -> str:
     chosen = book.selected()
     where, found = "the selected cells", [] if chosen is None else _blocks(*chosen)
     if not found:
-        where, found = "the whole workbook", [one for at in book.sheets for one in _blocks(at)]
+        where, found = "the whole workbook", [block for at in book.sheets for block in _blocks(at)]
     if not found:
         return f"No formula of the workbook has an SVC function. {NOTHING_CHANGED}"
     blocks = [block for block in found if not block.why]
@@ -190,8 +190,8 @@ def _no_value(sheet: Sheet, area: CellBlock, values: Sequence[Sequence[Scalar]])
 def _note_source(workbook: Workbook, desk: Desk, blocks: Sequence[Block]) -> None:
     """Add a row for each sheet to the log, whose sheet is added where it is missing."""
     source, oldest = (
-        "" if isinstance(one, CellError) or one is None else str(one)
-        for one in evaluate(desk, [FunctionCall("SVC_SOURCE"), FunctionCall("SVC_ASOF")])
+        "" if isinstance(value, CellError) or value is None else str(value)
+        for value in evaluate(desk, [FunctionCall("SVC_SOURCE"), FunctionCall("SVC_ASOF")])
     )
     at = datetime.now(UTC).isoformat(timespec="seconds")
     areas: dict[str, list[CellBlock]] = {}
@@ -201,7 +201,7 @@ def _note_source(workbook: Workbook, desk: Desk, blocks: Sequence[Block]) -> Non
         (name, CellBlock.around(some).address, source, oldest, at) for name, some in areas.items()
     ]
     heading = CellBlock(1, 1, 1, len(FROZEN_COLUMNS))
-    named = (one for one in workbook.sheets if one.name.casefold() == FROZEN.casefold())
+    named = (sheet for sheet in workbook.sheets if sheet.name.casefold() == FROZEN.casefold())
     log = next(named, None)
     if log is None:
         log = workbook.add_sheet(FROZEN)

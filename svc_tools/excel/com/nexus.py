@@ -127,10 +127,10 @@ def _dry(rows: _Rows, desk: Desk, change: partial[Receipt]) -> Receipt:
 
 def _before(dry: Receipt) -> str:
     """The requests that would be sent, exactly, what is left alone, and what to know first."""
-    requests = [one.text for one in dry.requests]
+    requests = [request.text for request in dry.requests]
     left_alone = [item.message for item in dry.items if item.status != "planned"]
     notes = [*dry.notes, dry.undo_note]
-    if any(one.method == "DELETE" for one in dry.requests):
+    if any(request.method == "DELETE" for request in dry.requests):
         notes += BEFORE_REMOVING
     if requests and dry.kind == "add":
         notes.append(ADDING_NOTE)
@@ -178,6 +178,11 @@ class _Rows:
     """
 
     def __init__(self, workbook: Workbook) -> None:
+        """Read the rows of the sheet and their marks, once; no cell is changed.
+
+        Raises:
+            ValueError: no sheet has the headings under their name.
+        """
         self.workbook = workbook
         found = workbook.named(NEXUS_HEADINGS)
         if found is None or tuple(map(shown_text, found[0].values(found[1])[0])) != NEXUS_COLUMNS:

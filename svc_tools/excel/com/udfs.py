@@ -39,11 +39,14 @@ if TYPE_CHECKING:
     from svc_tools.excel.registry import Function
     from svc_tools.excel.values import Argument
 
-__all__ = [one.name for one in FUNCTIONS]  # what `import *` of the workbook's module brings
+# what `import *` of the workbook's module brings
+__all__ = [definition.name for definition in FUNCTIONS]
 _CALLER = "calling_cell"
 _RESERVED = frozenset({"type", "range"})
 """Names that VBA reserves, or that its generated code uses."""
-_IN_COLUMNS = {one.name for one in FUNCTIONS if not (one.spills or one.volatile)}
+_IN_COLUMNS = {
+    definition.name for definition in FUNCTIONS if not (definition.spills or definition.volatile)
+}
 _FIXED = re.compile(r"=.*!R[0-9]+C[0-9]+")
 """The reference of a workbook name that is the same cell everywhere."""
 _MOST_ROWS = 50_000
@@ -55,16 +58,22 @@ refreshed_at: dict[str, datetime] = {}
 _log = logging.getLogger(__name__)
 
 
-def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | None) -> ComResult:
+def _computed(
+    definition: Function, arguments: tuple[object, ...], cell: xw.Range | None
+) -> ComResult:
     """What a cell that calls a function shows; nothing is raised. A program has no cell."""
     try:
         given = [from_com(argument) for argument in arguments]
         while given and given[-1] is OMITTED:  # as in the text of a formula
             given.pop()
-        call = FunctionCall(one.name, tuple(given))
+        call = FunctionCall(definition.name, tuple(given))
         desk = the_desk()
-        alone = one.spills or one.volatile or any(isinstance(it, list) for it in call.arguments)
-        if cell is not None and _may_hold_day(one, call) and cell.sheet.book.api.Date1904:
+        alone = (
+            definition.spills
+            or definition.volatile
+            or any(isinstance(it, list) for it in call.arguments)
+        )
+        if cell is not None and _may_hold_day(definition, call) and cell.sheet.book.api.Date1904:
             call = call._replace(from_1904=cell.sheet.book.name)
             alone = True  # the other rows of the column are refused as well
         since, ahead = _since_and_ahead(desk, call, cell, alone=alone)
@@ -74,14 +83,14 @@ def _computed(one: Function, arguments: tuple[object, ...], cell: xw.Range | Non
     except ConfigurationError as error:
         return to_com(NotAvailableError(str(error), "FAILED"))
     except Exception as error:  # noqa: BLE001 - VBA would show its text, whatever it holds
-        _log.warning("%s could not be computed: %s", one.name, type(error).__name__)
-        return to_com(NotAvailableError(f"{one.name} could not be computed.", "FAILED"))
+        _log.warning("%s could not be computed: %s", definition.name, type(error).__name__)
+        return to_com(NotAvailableError(f"{definition.name} could not be computed.", "FAILED"))
 
 
-def _may_hold_day(one: Function, call: FunctionCall) -> bool:
+def _may_hold_day(definition: Function, call: FunctionCall) -> bool:
     """Whether a number or a date is passed where days are expected."""
-    taken = zip(one.parameters, call.arguments, strict=False)
-    days = [given for it, given in taken if it.name == "as_of" or one.name == "SVC_LOOKUP"]
+    taken = zip(definition.parameters, call.arguments, strict=False)
+    days = [given for it, given in taken if it.name == "as_of" or definition.name == "SVC_LOOKUP"]
     blocks = [given if isinstance(given, list) else [[given]] for given in days]
     return any(isinstance(cell, float | date) for rows in blocks for row in rows for cell in row)
 
@@ -131,7 +140,7 @@ class _Column(Book):
         self._columns: dict[int, tuple[Sequence[object], Sequence[object]]] = {}
         # what this cell was passed, by the text of the argument: also results of formulas
         self._passed: dict[str, Argument] = {}
-        own = [one for one in calls_in(str(cell.api.Formula)) if one.name == call.name]
+        own = [found for found in calls_in(str(cell.api.Formula)) if found.name == call.name]
         if len(own) == 1:
             written = (text.replace("$", "") for text in own[0].arguments)
             self._passed.update(zip(written, call.arguments, strict=False))
@@ -210,33 +219,35 @@ def _is_formula(text: object) -> bool:
     return isinstance(text, str) and text.startswith("=")
 
 
-def _function(one: Function) -> Callable[..., Any]:
+def _function(definition: Function) -> Callable[..., Any]:
     """A function with the signature, help and decorators from which xlwings makes VBA."""
-    names = [f"{it.name}_" if it.name in _RESERVED else it.name for it in one.parameters]
-    wants_cell = one.name == "SVC_LOOKUP" or any(it.name == "as_of" for it in one.parameters)
+    names = [f"{it.name}_" if it.name in _RESERVED else it.name for it in definition.parameters]
+    wants_cell = definition.name == "SVC_LOOKUP" or any(
+        it.name == "as_of" for it in definition.parameters
+    )
 
     def function(*arguments: Any) -> ComResult:  # noqa: ANN401 - what xlwings passes
         cell = arguments[len(names)] if len(arguments) > len(names) else None
-        return _computed(one, arguments[: len(names)], cell)
+        return _computed(definition, arguments[: len(names)], cell)
 
     required = inspect.Parameter.empty
-    defaults = [OMITTED if it.optional else required for it in one.parameters]
+    defaults = [OMITTED if it.optional else required for it in definition.parameters]
     taken = dict(zip(names, defaults, strict=True)) | ({_CALLER: None} if wants_cell else {})
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, kind, default=default) for name, default in taken.items()]
     )
-    function.__name__ = function.__qualname__ = one.name
-    function.__doc__ = one.help
+    function.__name__ = function.__qualname__ = definition.name
+    function.__doc__ = definition.help
     function.__annotations__ = {}  # xlwings would take them for converters
     marked: Any = function
-    for name, parameter in zip(names, one.parameters, strict=True):
+    for name, parameter in zip(names, definition.parameters, strict=True):
         marked = xw.arg(name, ndim=2, err_to_str=True, doc=parameter.help)(marked)
     if wants_cell:
         # not the argument `caller` of xlwings: that needs early binding, which is often broken
         marked = xw.arg(_CALLER, xw.Range, vba="Application.Caller")(marked)
-    made: Callable[..., Any] = xw.func(category=CATEGORY, volatile=one.volatile)(marked)
+    made: Callable[..., Any] = xw.func(category=CATEGORY, volatile=definition.volatile)(marked)
     return made
 
 
-globals().update({one.name: _function(one) for one in FUNCTIONS})
+globals().update({definition.name: _function(definition) for definition in FUNCTIONS})

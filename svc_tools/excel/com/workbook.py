@@ -60,7 +60,7 @@ _BOX = 4_000
 """Characters that a message box shows in full."""
 _INPUT_BOX = 250
 _TITLE = "Sales tax"
-_NAMES = frozenset(one.name for one in FUNCTIONS)
+_NAMES = frozenset(function.name for function in FUNCTIONS)
 
 
 def from_com(value: object) -> Argument:
@@ -134,7 +134,10 @@ class CellBlock(NamedTuple):
     def around(cls, areas: Iterable[CellBlock]) -> CellBlock:
         """The smallest block that contains all of them."""
         rows, columns, bottoms, rights = zip(
-            *((one.row, one.column, one.row + one.height, one.column + one.width) for one in areas),
+            *(
+                (area.row, area.column, area.row + area.height, area.column + area.width)
+                for area in areas
+            ),
             strict=True,
         )
         top, left = min(rows), min(columns)
@@ -175,7 +178,7 @@ class Workbook:
     @property
     def sheets(self) -> list[Sheet]:
         """The worksheets, in order."""
-        return [Sheet(one) for one in self.api.Worksheets]
+        return [Sheet(sheet) for sheet in self.api.Worksheets]
 
     def add_sheet(self, name: str) -> Sheet:
         """Add a sheet after the last; the active sheet stays active."""
@@ -191,7 +194,7 @@ class Workbook:
         areas = _if_there(selection, "Areas")
         if areas is None or selection.Worksheet.Parent.FullName != self.api.FullName:
             return None  # a picture or a chart, or another workbook is in front
-        return Sheet(selection.Worksheet), [_area(one) for one in areas]
+        return Sheet(selection.Worksheet), [_area(area) for area in areas]
 
     def named(self, name: str) -> tuple[Sheet, CellBlock] | None:
         """The cells of a workbook name; `None` where there is no such name."""
@@ -205,9 +208,9 @@ class Workbook:
         """All cells with what they show, workbook names and tables, to read the calls from."""
         sheets = self.sheets
         found = Contents(
-            [one.contents() for one in sheets],
-            {str(one.Name): str(one.RefersTo) for one in self.api.Names},
-            [table for one in sheets for table in one.tables()],
+            [sheet.contents() for sheet in sheets],
+            {str(name.Name): str(name.RefersTo) for name in self.api.Names},
+            [table for sheet in sheets for table in sheet.tables()],
         )
         found.omitted = OMITTED
         return found
@@ -270,12 +273,12 @@ class Sheet:
 
     def tables(self) -> Iterator[dict[str, Any]]:
         """The tables that have rows, as `Contents` takes them."""
-        for one in self.api.ListObjects:
-            if one.DataBodyRange is not None:
-                body = _area(one.DataBodyRange)
+        for table in self.api.ListObjects:
+            if table.DataBodyRange is not None:
+                body = _area(table.DataBodyRange)
                 at = {"sheet": self.name, "row": body.row, "column": body.column}
-                columns = [str(column.Name) for column in one.ListColumns]
-                yield {**at, "name": str(one.Name), "height": body.height, "columns": columns}
+                columns = [str(column.Name) for column in table.ListColumns]
+                yield {**at, "name": str(table.Name), "height": body.height, "columns": columns}
 
     def calls(self) -> dict[CellBlock, Scalar]:
         """The cells whose formula calls an SVC function, each with its value.
@@ -294,14 +297,15 @@ class Sheet:
         """Whether a cell of the block is formatted as text, so that a number becomes one."""
         found = self._range(area).NumberFormat
         return found == _AS_TEXT or (  # None where the formats differ
-            found is None and any(self._range(one).NumberFormat == _AS_TEXT for one in area.cells())
+            found is None
+            and any(self._range(cell).NumberFormat == _AS_TEXT for cell in area.cells())
         )
 
     def has_arrays(self) -> bool:
         """Whether some of the cells may be part of an array."""
         used = self.api.UsedRange
         found = (used.HasArray, _if_there(used, "HasSpill", lacking=False))
-        return any(one is not False for one in found)  # None where only some are
+        return any(part is not False for part in found)  # None where only some are
 
     def array(self, cell: CellBlock) -> CellBlock | None:
         """The array that a cell is part of: spilled, or a fixed array formula."""
@@ -342,7 +346,7 @@ def _has_calls(formula: object) -> bool:
     """Whether a formula calls one of the registry's functions."""
     if not isinstance(formula, str) or not formula.startswith("="):
         return False
-    return "SVC_" in formula.upper() and any(one.name in _NAMES for one in calls_in(formula))
+    return "SVC_" in formula.upper() and any(call.name in _NAMES for call in calls_in(formula))
 
 
 def _rows(found: _Com, area: CellBlock) -> Sequence[Sequence[_Com]]:

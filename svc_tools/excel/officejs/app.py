@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from svc_tools.excel.officejs.pages import JsonObject
     from svc_tools.excel.values import Argument, FormulaResult, Scalar
 
-_NAMES = {one.name for one in FUNCTIONS}
+_NAMES = {function.name for function in FUNCTIONS}
 _EXPECTED = 'expected {"calls": [{"f": name, "a": [argument, ...]}, ...]}'
 _STATIC = Path(__file__).parent / "static"
 _SCRIPT = "text/javascript"
@@ -108,7 +108,7 @@ def _files(guard: LocalGuard) -> list[Route]:
 
 
 def _static_file(request: Request) -> Response:
-    path = {one.name: one for one in _STATIC.iterdir()}.get(request.path_params["name"])
+    path = {file.name: file for file in _STATIC.iterdir()}.get(request.path_params["name"])
     if path is None or path.suffix not in _KINDS:
         raise HTTPException(404)
     return Response(path.read_bytes(), media_type=_KINDS[path.suffix])
@@ -145,9 +145,9 @@ def _action(method: str, name: str, work: Callable[[JsonObject], JsonObject]) ->
 def _computed(desk: Desk, content: JsonObject) -> JsonObject:
     """The results of the calls in a request, with their places looked up together."""
     calls = read_calls(content)
-    given = [one for one in calls if not isinstance(one, CellError)]
+    given = [call for call in calls if not isinstance(call, CellError)]
     results = iter(evaluate(desk, given, since=_since(content)))
-    return results_of(one if isinstance(one, CellError) else next(results) for one in calls)
+    return results_of(call if isinstance(call, CellError) else next(results) for call in calls)
 
 
 def _refreshed(desk: Desk, content: JsonObject) -> JsonObject:
@@ -166,7 +166,7 @@ def _added(desk: Desk, content: JsonObject) -> JsonObject:
     record: Any = content.get("record")
     typed = content.get("typed")
     texts = [*record.values(), typed or ""] if isinstance(record, dict) else [None]
-    if not all(isinstance(one, str) for one in texts):
+    if not all(isinstance(text, str) for text in texts):
         raise BadRequestError('expected {"record": {"state": text, ...}, "typed": text}')
     return pages.add_registration(desk, record, typed)
 
@@ -219,7 +219,7 @@ def read_calls(content: JsonObject) -> list[FunctionCall | CellError]:
     calls = content.get("calls")
     if not isinstance(calls, list):
         raise BadRequestError(f"The body has no list of calls; {_EXPECTED}")
-    return [_call(number, one) for number, one in enumerate(calls)]
+    return [_call(number, given) for number, given in enumerate(calls)]
 
 
 def _since(content: JsonObject) -> datetime | None:
@@ -246,11 +246,11 @@ def _used(content: JsonObject) -> tuple[list[list[FunctionCall]], int]:
             cells, unknown = book.in_use(lambda name, given: {"f": name, "a": given})
         else:
             cells, unknown = content["cells"], int(content.get("unknown", 0))
-        read = [[_call(at, one) for one in calls] for at, calls in enumerate(cells)]
+        read = [[_call(at, given) for given in calls] for at, calls in enumerate(cells)]
     except (KeyError, TypeError, ValueError, AttributeError):
         expected = 'expected {"cells": [[call, ...], ...]} or {"workbook": ...}'
         raise BadRequestError(expected) from None
-    return [[one for one in calls if isinstance(one, FunctionCall)] for calls in read], unknown
+    return [[call for call in calls if isinstance(call, FunctionCall)] for calls in read], unknown
 
 
 def _call(number: int, call: Any) -> FunctionCall | CellError:  # noqa: ANN401 - what JSON holds

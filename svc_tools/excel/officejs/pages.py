@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from svc_sdk import Svc, SvcError, __version__
-from svc_sdk._route import UnusableVariableError
+from svc_sdk.wire import UnusableVariableError
 from svc_tools import config, nexus
 from svc_tools.config import ConfigurationError
 from svc_tools.excel import settings, setup
@@ -66,29 +66,33 @@ def functions_metadata(guard: LocalGuard) -> JsonObject:
     any_range = {"type": "any", "dimensionality": "matrix"}
     functions = [
         {
-            "id": function_id(one.name),
-            "name": one.name.removeprefix(f"{NAMESPACE}."),
-            "description": one.help,
-            "helpUrl": f"{origin_of(guard)}{ROOT}#{one.name}",
+            "id": function_id(definition.name),
+            "name": definition.name.removeprefix(f"{NAMESPACE}."),
+            "description": definition.help,
+            "helpUrl": f"{origin_of(guard)}{ROOT}#{definition.name}",
             "parameters": [
                 {"name": each.name, "description": each.help, "optional": each.optional} | any_range
-                for each in one.parameters
+                for each in definition.parameters
             ],
             "result": any_range,
-            "options": {"cancelable": True, "volatile": one.volatile},
+            "options": {"cancelable": True, "volatile": definition.volatile},
         }
-        for one, _ in _in_excel()
+        for definition, _ in _in_excel()
     ]
     return {"allowErrorForDataTypeAny": True, "functions": functions}
 
 
 def _in_excel() -> Iterator[tuple[Function, str]]:
     """Every function as Excel names it, with its example."""
-    for one in FUNCTIONS:
-        arguments = tuple(replace(each, help=host_text(each.help)) for each in one.parameters)
-        name = host_text(one.name)
-        shown = replace(one, name=name, help=host_text(one.help), parameters=arguments)
-        yield shown, formula(name, EXAMPLES[one.name])
+    for definition in FUNCTIONS:
+        arguments = tuple(
+            replace(each, help=host_text(each.help)) for each in definition.parameters
+        )
+        name = host_text(definition.name)
+        shown = replace(
+            definition, name=name, help=host_text(definition.help), parameters=arguments
+        )
+        yield shown, formula(name, EXAMPLES[definition.name])
 
 
 def functions_script(guard: LocalGuard) -> str:
@@ -100,7 +104,8 @@ def functions_script(guard: LocalGuard) -> str:
         "patience": 1000 * PATIENCE,  # in milliseconds
         "per_place": 1000 * PER_PLACE,
         "functions": [
-            {"id": function_id(one.name), "f": one.name, "zeros": one.zeros} for one in FUNCTIONS
+            {"id": function_id(definition.name), "f": definition.name, "zeros": definition.zeros}
+            for definition in FUNCTIONS
         ],
     }
     script = Path(__file__).with_name("static").joinpath("functions.js").read_text("utf-8")
@@ -214,7 +219,7 @@ def registrations(desk: Desk) -> JsonObject:
         register = nexus.list_register(desk.client)
     except (ValueError, ImportError, SvcError) as error:
         return _problem(error, "The registrations cannot be listed")
-    return {"message": register.sentence, "rows": [one.texts for one in register.records]}
+    return {"message": register.sentence, "rows": [record.texts for record in register.records]}
 
 
 def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> JsonObject:
@@ -230,7 +235,7 @@ def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> J
             left_alone = [item.message for item in dry.items if item.status != "planned"]
             return {
                 "message": " ".join([dry.sentence, *left_alone]),
-                "requests": [one.text for one in dry.requests],
+                "requests": [request.text for request in dry.requests],
                 "notes": f"{dry.restore_note} {ADDING_NOTE}",
                 "state": record["state"],
                 "confirm": confirm,
@@ -242,15 +247,18 @@ def add_registration(desk: Desk, row: Mapping[str, str], typed: str | None) -> J
     except (ValueError, ImportError, SvcError) as error:
         return _problem(error, "The registration cannot be added")
     desk.refresh_register()
-    said = [receipt.sentence, *(one.message for one in receipt.items if one.outcome != "done")]
-    said += receipt.advice
+    sentences = [
+        receipt.sentence,
+        *(item.message for item in receipt.items if item.outcome != "done"),
+    ]
+    sentences += receipt.advice
     if receipt.undoable and receipt.path:
         embedded = isinstance(client, config.EmbeddedSvc)
         service = "--embedded" if embedded else f"--base-url {client.base_url}"
-        said.append(
+        sentences.append(
             f"Its receipt undoes it (svc-tools nexus restore {receipt.path.name} {service})."
         )
-    return {"message": " ".join(said)}
+    return {"message": " ".join(sentences)}
 
 
 def use_key(desk: Desk, address: str, key: SecretStr) -> JsonObject:

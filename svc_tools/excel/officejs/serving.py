@@ -78,6 +78,11 @@ def serve_addins(
 def _serve_alone(
     port: int | None, pair: tuple[Path, ...], say: Callable[[str], None], *, browser: bool
 ) -> None:
+    """Serve the add-ins on this machine until Ctrl+C or SIGTERM.
+
+    With https it writes the manifest; while it runs, its address and token are in the settings'
+    folder. Replaces the handler of SIGTERM. `say` gets each line for the user.
+    """
     cert, private_key = pair or (None, None)
     before = settings.read_server()
     if port is None:
@@ -93,6 +98,7 @@ def _serve_alone(
         settings.write_private(path, manifest(guard))
 
     def started() -> None:
+        """Publish the address, and print how the server is used; opens a browser where wanted."""
         settings.publish_server(origin, token, cert)
         say(f"Serving the add-ins on {origin} (this machine only)")
         described = settings.describe()

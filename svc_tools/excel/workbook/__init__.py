@@ -136,40 +136,40 @@ def computed(sheets: Sequence[Sheet], host: Host, desk: Desk) -> Values:
     """
     from svc_tools.excel.functions import FunctionCall, evaluate  # noqa: PLC0415 - as above
 
-    contents = {(sheet.name, one.at): one.value for sheet in sheets for one in sheet.cells}
-    formulas = {at: one for at, one in contents.items() if isinstance(one, Formula)}
-    values = {at: one for at, one in contents.items() if not isinstance(one, Formula)}
+    contents = {(sheet.name, cell.at): cell.value for sheet in sheets for cell in sheet.cells}
+    formulas = {at: value for at, value in contents.items() if isinstance(value, Formula)}
+    values = {at: value for at, value in contents.items() if not isinstance(value, Formula)}
     book = Contents(
         [block for sheet in sheets for block in _blocks(sheet)],
         {name: sheet.refers_to(name) for sheet in sheets for name in sheet.names},
         [table for sheet in sheets for table in _tables(sheet)],
     )
     cells, _ = book.in_use(lambda name, given: FunctionCall(name, tuple(given)))
-    read = [at for at, one in formulas.items() if _text_with_call(one)]
+    read = [at for at, formula in formulas.items() if _text_with_call(formula)]
     calls = {at: found[0] for at, found in zip(read, cells, strict=True) if found}
     for at, result in zip(calls, evaluate(desk, [*calls.values()]), strict=True):
         values[at] = _shown(result, host)
     found: dict[str, dict[str, Value]] = {sheet.name: {} for sheet in sheets}
-    for (sheet, cell), one in formulas.items():
-        if callable(one.value):
+    for (sheet, cell), formula in formulas.items():
+        if callable(formula.value):
             of_sheet = {at: value for (name, at), value in values.items() if name == sheet}
-            found[sheet][cell] = one.value(of_sheet)
-        elif one.text == f"={AS_OF}":
+            found[sheet][cell] = formula.value(of_sheet)
+        elif formula.text == f"={AS_OF}":
             found[sheet][cell] = (book.named(AS_OF) - FIRST_DAY).days
         else:
-            found[sheet][cell] = values.get((sheet, cell), one.value)
+            found[sheet][cell] = values.get((sheet, cell), formula.value)
     return found
 
 
-def _text_with_call(one: Formula) -> str:
+def _text_with_call(formula: Formula) -> str:
     """The text with the call that gives the value of a formula; "" where there is none."""
-    text = one.value or one.text
+    text = formula.value or formula.text
     return text if isinstance(text, str) and text.startswith("=") and "SVC_" in text else ""
 
 
 def _blocks(sheet: Sheet) -> Iterator[dict[str, Any]]:
     """A sheet as `Contents` takes it: all cells without a formula, then each with one."""
-    cells = [(*_row_and_column(one.at), one.value) for one in sheet.cells]
+    cells = [(*_row_and_column(cell.at), cell.value) for cell in sheet.cells]
     constants = {(r, c): value for r, c, value in cells if not isinstance(value, Formula)}
     height, width = (range(1, max(numbers) + 1) for numbers in zip(*constants, strict=True))
     values = [[constants.get((row, column)) for column in width] for row in height]
@@ -182,10 +182,10 @@ def _blocks(sheet: Sheet) -> Iterator[dict[str, Any]]:
 
 def _tables(sheet: Sheet) -> Iterator[dict[str, Any]]:
     """The tables of a sheet as `Contents` takes them."""
-    for one in sheet.tables:
-        (head, left), (last, _) = map(_row_and_column, one.area.split(":"))
-        at = {"name": one.name, "sheet": sheet.name, "row": head + 1, "column": left}
-        yield {**at, "height": last - head, "columns": one.headings}
+    for table in sheet.tables:
+        (head, left), (last, _) = map(_row_and_column, table.area.split(":"))
+        at = {"name": table.name, "sheet": sheet.name, "row": head + 1, "column": left}
+        yield {**at, "height": last - head, "columns": table.headings}
 
 
 def _row_and_column(at: str) -> tuple[int, int]:

@@ -63,16 +63,19 @@ def start_sheet(host: Host) -> Sheet:
     row = _sources(sheet, host, row + 1)
     row = _meanings(sheet, host, row + 1)
     row = _section(sheet, row + 1, "On a company computer")
-    for one in ADVICE.values():
-        if host.key in one.hosts:
-            sheet.put(f"B{row}", one.name, "strong_top")
-            row = _text(sheet, row, f"{one.seen} {one.means} {one.todo}")
+    for advice in ADVICE.values():
+        if host.key in advice.hosts:
+            sheet.put(f"B{row}", advice.name, "strong_top")
+            row = _text(sheet, row, f"{advice.seen} {advice.means} {advice.todo}")
     if host.is_excel:
         row = _section(sheet, row + 1, "The macros")
         sheet.put(f"B{row}", TEXTS["run"], "muted")
         row = _listed(sheet, row + 1, MACROS)
     row = _section(sheet, row + 1, "The functions")
-    texts = {one.name: f"{one.signature.removeprefix(one.name)}  {one.help}" for one in FUNCTIONS}
+    texts = {
+        function.name: f"{function.signature.removeprefix(function.name)}  {function.help}"
+        for function in FUNCTIONS
+    }
     _listed(sheet, row, texts)
     return sheet
 
@@ -104,7 +107,7 @@ def _steps(sheet: Sheet, host: Host, row: int) -> int:
         sheet.put(f"B{row}", step["title"], "strong_top")
         if "button" in step:
             sheet.button(f"B{row}", *step["button"])
-        row = _text(sheet, row, host.said(step["text"]), least=3 if "button" in step else 1)
+        row = _text(sheet, row, host.for_host(step["text"]), least=3 if "button" in step else 1)
     return row
 
 
@@ -119,15 +122,15 @@ def _sources(sheet: Sheet, host: Host, row: int) -> int:
         sheet.put(f"C{row}", formula, look)
         sheet.rules.append(error_rule(f"C{row}", f"$C${row}"))
         row += 1
-    return _text(sheet, row, host.said(TEXTS["not_computed"]))
+    return _text(sheet, row, host.for_host(TEXTS["not_computed"]))
 
 
 def _meanings(sheet: Sheet, host: Host, row: int) -> int:
     row = _section(sheet, row, "What the cells show")
-    for one in TEXTS["meanings"]:
-        if one.get("host", host.key) == host.key:
-            sheet.put(f"B{row}", one["shown"], one["look"])
-            _text(sheet, row, one["text"], look="explained")
+    for meaning in TEXTS["meanings"]:
+        if meaning.get("host", host.key) == host.key:
+            sheet.put(f"B{row}", meaning["shown"], meaning["look"])
+            _text(sheet, row, meaning["text"], look="explained")
             sheet.heights[row + 1] = 3
             row += 2
     return row
@@ -160,12 +163,14 @@ def lookup_sheet(host: Host, as_of: date) -> Sheet:
 def _result(sheet: Sheet, host: Host) -> None:
     rate = host.kept(f'=SVC_LOOKUP({_QUERY},"combined_rate")', error_by(_STATUS))
     sheet.put("A9:B9", rate, "big_rate")
-    status, review = (f'SVC_LOOKUP({_QUERY},"{one}")' for one in ("lookup_status", "needs_review"))
+    status, review = (
+        f'SVC_LOOKUP({_QUERY},"{field}")' for field in ("lookup_status", "needs_review")
+    )
     # the word of SVC_STATUS, which takes no addresses
     word = f'=IF({status}="ok",IF({review},"review","ok"),{status})'
     sheet.put("C9", Formula(word, value=f"=SVC_STATUS($A$6,$B$6,{AS_OF})"), "status")
     sheet.rules.append(error_rule("A9:C9", "$A$9"))
-    sheet.rules += [Rule(*one) for one in TEXTS["lookup"]["rules"]]
+    sheet.rules += [Rule(*rule) for rule in TEXTS["lookup"]["rules"]]
 
 
 def _fields(sheet: Sheet, host: Host) -> int:
@@ -260,7 +265,7 @@ def orders_sheet(host: Host, *, example: bool) -> Sheet:
         error_rule(f"I{first}:I{last}", f"I{first}"),
         Rule(f"I{first}:I{last}", f'=$I{first}="low"', "is_low"),
         error_rule("E5:G5", "E5"),
-        *(Rule(*one) for one in _ORDERS["rules"]),
+        *(Rule(*rule) for rule in _ORDERS["rules"]),
     ]
     sheet.choose(f"C{first}:C{last}", "State")
     for button in host.texts["orders_buttons"]:
@@ -284,8 +289,8 @@ def _verdict() -> str:
     """The formula of the sentence above the table, with names of its parts."""
     done = f'IF(COUNT({ORDERS}[Tax])=0,"{_VERDICT["none"]}","{_VERDICT["done"]}")'
     counted = [
-        f'IF({count}>0," "&{count}&IF({count}=1," {one}"," {several}")&" {rest}","")'
-        for count, one, several, rest in _VERDICT["counted"]
+        f'IF({count}>0," "&{count}&IF({count}=1," {singular}"," {several}")&" {rest}","")'
+        for count, singular, several, rest in _VERDICT["counted"]
     ]
     examples = f'IF(COUNTIF({ORDERS}[Order],"EX-*")>0," {_VERDICT["examples"]}","")'
     return f'=TRIM(IF(H5=0,{done},"")&{"&".join([*counted, examples])})'
@@ -295,23 +300,23 @@ def _total(at: str, lines: int, cells: Mapping[str, Value]) -> Value:
     """A total of so many lines as they are written; see `sheets.toml` for its formula."""
     rows = range(_FIRST_ORDER, _FIRST_ORDER + lines)
     taxes = [cells[f"G{row}"] for row in rows]
-    exact = sum((Decimal(repr(one)) for one in taxes if isinstance(one, float)), Decimal())
+    exact = sum((Decimal(repr(tax)) for tax in taxes if isinstance(tax, float)), Decimal())
     counts = {
-        "H5": sum(isinstance(one, str) for one in taxes),
+        "H5": sum(isinstance(tax, str) for tax in taxes),
         "I5": taxes.count(PARTIAL),
         "F5": [cells[f"H{row}"] for row in rows].count("review"),
     }
-    said = [] if counts["H5"] else [_VERDICT["done" if lines else "none"]]
-    for count, one, several, rest in _VERDICT["counted"]:
+    sentences = [] if counts["H5"] else [_VERDICT["done" if lines else "none"]]
+    for count, singular, several, rest in _VERDICT["counted"]:
         if number := counts.get(count):
             text = rest.format(part=f"{exact:,.2f}")
-            said.append(f"{number} {one if number == 1 else several} {text}")
+            sentences.append(f"{number} {singular if number == 1 else several} {text}")
     totals: dict[str, Value] = {
         **counts,
         "A5": lines,
         "E5": float(sum(Decimal(repr(cells[f"E{row}"])) for row in rows)),
         "G5": "#N/A" if counts["H5"] else float(exact),
-        "A6": " ".join([*said, *[_VERDICT["examples"]] * bool(lines)]),
+        "A6": " ".join([*sentences, *[_VERDICT["examples"]] * bool(lines)]),
     }
     return totals[at]
 

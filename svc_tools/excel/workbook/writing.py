@@ -25,6 +25,8 @@ from svc_tools.tables.states import STATES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from svc_tools.frames.reports.xlsx import Sheet as WrittenSheet
+
 TEXTS: Any = tomllib.loads(Path(__file__).with_name("sheets.toml").read_text("utf-8"))
 """What the sheets say, and how their cells look."""
 XLWINGS = "0.37.8"
@@ -53,7 +55,7 @@ NEXUS_HEADINGS = "SVC_NEXUS_HEADINGS"
 NEXUS_MESSAGE = "SVC_NEXUS_MESSAGE"
 """The cell for the macros' messages."""
 
-_CALLS = re.compile(rf"\b({'|'.join(one.name for one in FUNCTIONS)})\(")
+_CALLS = re.compile(rf"\b({'|'.join(function.name for function in FUNCTIONS)})\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class Host:
         """
         return formula if self.is_excel else f"=IFERROR({formula[1:]},{error})"
 
-    def said(self, text: str) -> str:
+    def for_host(self, text: str) -> str:
         """A text with what differs by host."""
         return text.format(refresh=self.texts["refresh"], xlwings=XLWINGS)
 
@@ -223,7 +225,7 @@ def _looks() -> dict[str, dict[str, object]]:
     """The looks by name, with XlsxWriter's colors; those with "is_" are for rules: colors only."""
     found: dict[str, dict[str, object]] = {}
     for name, look in TEXTS["looks"].items():
-        own = {key: TEXTS["colors"].get(one, one) for key, one in look.items() if key != "is"}
+        own = {key: TEXTS["colors"].get(value, value) for key, value in look.items() if key != "is"}
         found[name] = {k: v for part in look.get("is", ()) for k, v in found[part].items()} | own
     return found
 
@@ -254,49 +256,46 @@ def write_sheets(
         OSError: it cannot be written, such as where its folder does not exist.
         ImportError: XlsxWriter is not installed.
     """
-    with needs("Writing a workbook", "excel"):
-        import xlsxwriter  # noqa: PLC0415 - of an extra
-
-        from svc_tools.frames.reports.xlsx import close_book  # noqa: PLC0415 - loads pandas
     content = BytesIO()
-    book = xlsxwriter.Workbook(content, {"in_memory": True, "default_date_format": "yyyy-mm-dd"})
+    with needs("Writing a workbook", "excel"):
+        from svc_tools.frames.reports.xlsx import Book  # noqa: PLC0415 - loads pandas
+
+        book = Book(content, _looks(), title="Sales tax", created=_CREATED)
     # a workbook of an older Excel, or one that asks for it, is computed when it is opened: that
     # would replace the values by #NAME? where the functions are not there yet
-    book.set_calc_mode("auto", _CALCULATION)
-    book.calc_on_load = False
-    book.set_properties({"title": "Sales tax", "created": _CREATED})
+    book.own.set_calc_mode("auto", _CALCULATION)
+    book.own.calc_on_load = False
     if vba is not None:
-        book.add_vba_project(BytesIO(vba), is_stream=True)
-    formats = {name: book.add_format(look) for name, look in _looks().items()}
+        book.own.add_vba_project(BytesIO(vba), is_stream=True)
     for sheet in sheets:
-        page = book.add_worksheet(sheet.name)
-        _write_page(page, sheet, host, values.get(sheet.name, {}), formats)
+        _write_page(book.sheet(sheet.name), sheet, host, values.get(sheet.name, {}))
         for name in sheet.names:
-            book.define_name(name, sheet.refers_to(name))
-    close_book(book)
+            book.own.define_name(name, sheet.refers_to(name))
+    book.close()
     with whole_file(path) as draft:
         draft.write_bytes(content.getvalue())
 
 
 def _write_page(
-    page: _Page, sheet: Sheet, host: Host, values: Mapping[str, Value], formats: Mapping[str, Any]
+    written: WrittenSheet, sheet: Sheet, host: Host, values: Mapping[str, Value]
 ) -> None:
-    for column, width in enumerate(sheet.widths):
-        page.set_column(column, column, width)
+    """Write a sheet to its worksheet: sizes, tables, cells, rules, colors and print settings."""
+    written.widths(*sheet.widths)
+    page = written.own
     for row, height in sheet.heights.items():
         page.set_row(row - 1, height)
     for table in sheet.tables:
-        formulas = {head: host.named(one) for head, one in table.formulas.items()}
+        formulas = {head: host.named(formula) for head, formula in table.formulas.items()}
         columns = [{"header": head, "formula": formulas.get(head)} for head in table.headings]
         plain = {"style": None, "banded_rows": False}
         page.add_table(table.area, {"name": table.name, "columns": columns, **plain})
     for cell in sheet.cells:
         value = values.get(cell.at, "")
         shown = NOTHING if values and value == "" else value
-        _write_cell(page, cell, host, shown, formats[cell.look])
+        _write_cell(written, cell, host, shown)
     for rule in sheet.rules:
         condition = {"type": "formula", "criteria": rule.condition, "stop_if_true": True}
-        page.conditional_format(rule.area, {**condition, "format": formats[rule.look]})
+        page.conditional_format(rule.area, {**condition, "format": written.format(rule.look)})
     page.hide_gridlines(2)
     if color := TEXTS["tabs"].get(sheet.name):
         page.set_tab_color(TEXTS["colors"].get(color, color))
@@ -308,17 +307,11 @@ def _write_page(
         setting(page)
 
 
-class _Shortest(float):
-    """A number that is written with the fewest digits: 89.99, not 89.98999999999999."""
-
-    def __format__(self, spec: str) -> str:
-        """The digits, whatever format XlsxWriter requests."""
-        return repr(float(self))
-
-
-def _write_cell(page: _Page, cell: Cell, host: Host, shown: Value, look: object) -> None:
+def _write_cell(written: WrittenSheet, cell: Cell, host: Host, shown: Value) -> None:
     """Write a cell; `shown` is the value of a formula."""
-    at, value = cell.at, cell.value
+    from xlsxwriter.utility import xl_cell_to_rowcol  # noqa: PLC0415 - of an extra
+
+    at, value, page, look = cell.at, cell.value, written.own, written.format(cell.look)
     if cell.to:
         page.merge_range(f"{at}:{cell.to}", "", look)
     if isinstance(value, Formula):
@@ -329,10 +322,11 @@ def _write_cell(page: _Page, cell: Cell, host: Host, shown: Value, look: object)
             page.write_dynamic_array_formula(f"{at}:{at}", text, look, shown)
         else:
             page.write_array_formula(value.area, text, look, shown)
-    elif isinstance(value, int | float):
-        page.write_number(at, _Shortest(value), look)
     elif isinstance(value, str) and value.startswith("internal:"):
         target, _, text = value.partition("|")
         page.write_url(at, target, look, text)
+    elif value is None:
+        page.write_blank(at, None, look)
     else:
-        page.write(at, value, look)
+        row, column = xl_cell_to_rowcol(at)
+        written.put(row, column, value, cell.look)

@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from svc_tools.base.atomic import linked_file
 from svc_tools.base.extras import require
-from svc_tools.frames.reports.xlsx import MOST_COLUMNS, MOST_ROWS, Head, open_book
+from svc_tools.frames.reports.xlsx import LONGEST, MOST_COLUMNS, MOST_ROWS, Head, open_book
 from svc_tools.frames.values.arrow import MONEY, decimals, texts_of_formulas
 from svc_tools.frames.values.money import whole_cents
 from svc_tools.tables.csv_files import FORMULA_STARTS, FileError
@@ -346,9 +346,6 @@ def _texts_of(column: pa.ChunkedArray) -> pd.Series:
     return pd.Series(pd.arrays.ArrowExtensionArray(column))
 
 
-_LONGEST = 32_767
-
-
 def _write_sheet(
     path: Path | BinaryIO, schema: pa.Schema, chunks: Iterable[Chunk], rows: int
 ) -> list[str]:
@@ -374,7 +371,7 @@ def _write_sheet(
     if not cut:
         return []
     note = (
-        f"Texts longer than the {_LONGEST:,} letters that a cell of a sheet holds were cut, and end"
+        f"Texts longer than the {LONGEST:,} letters that a cell of a sheet holds were cut, and end"
         f" so: {cut:,}; a .csv or .parquet holds them whole"
     )
     return [note]
@@ -397,7 +394,7 @@ def _cut(column: pa.ChunkedArray) -> int:
     """How many texts do not fit a cell."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return 0
-    return pc.sum(pc.greater(pc.utf8_length(column), _LONGEST)).as_py() or 0
+    return pc.sum(pc.greater(pc.utf8_length(column), LONGEST)).as_py() or 0
 
 
 def _without_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:

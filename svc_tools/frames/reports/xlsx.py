@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Values: TypeAlias = list[Any] | pa.Array | pa.ChunkedArray
+    Looks: TypeAlias = Mapping[str, Mapping[str, object]]
 
 MOST_ROWS = 1_048_575
 """A sheet's rows, less the header."""
@@ -55,16 +56,10 @@ def open_book(path: Path | BinaryIO, *, title: str) -> Iterator[Book]:
     Raises:
         OSError: the file cannot be written.
     """
-    from xlsxwriter import Workbook  # noqa: PLC0415  # an optional extra
-
-    # nothing goes to a temporary folder, no text becomes a link, number or formula
     template = BytesIO()
-    options = ("strings_to_formulas", "strings_to_numbers", "strings_to_urls")
-    workbook = Workbook(template, {"in_memory": True, **dict.fromkeys(options, False)})
-    workbook.set_properties({"title": title})
-    book = Book(workbook)
+    book = Book(template, title=title)
     yield book
-    close_book(workbook)
+    book.close()
     with (
         zipfile.ZipFile(template) as drawn,
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_QUICK) as whole,
@@ -77,19 +72,6 @@ def open_book(path: Path | BinaryIO, *, title: str) -> Iterator[Book]:
             with whole.open(name, "w", force_zip64=table.cells > _LARGE) as file:
                 for part in table.xml(drawn.read(name).decode()):
                     file.write(part)
-
-
-def close_book(workbook: Any) -> None:  # noqa: ANN401  # untyped
-    """Have XlsxWriter put its workbook together; one that ends early is closed, too.
-
-    XlsxWriter leaves its archive to the garbage collector where it ends early, which may take
-    the file below it first.
-    """
-    try:
-        workbook.close()
-    except BaseException as error:
-        clear_frames(error.__traceback__)  # the archive is a variable there, and closes itself
-        raise
 
 
 class Head(NamedTuple):
@@ -109,26 +91,46 @@ class Head(NamedTuple):
 
 
 class Book:
-    """A workbook being written; tables come last, when the file is put together."""
+    """A workbook being written; `own` is XlsxWriter's, a package without types.
 
-    def __init__(self, workbook: Any) -> None:  # noqa: ANN401  # untyped
-        """Wrap an XlsxWriter workbook (a package without types)."""
-        self._book = workbook
+    Tables come last, when the file is put together: `tables` has them by the file of their sheet.
+    """
+
+    def __init__(self, file: BinaryIO, looks: Looks | None = None, **properties: object) -> None:
+        """Begin a workbook; `looks` are the formats of its cells, by default those of reports."""
+        from xlsxwriter import Workbook  # noqa: PLC0415  # an optional extra
+
+        # nothing goes to a temporary folder, no text becomes a link, number or formula
+        options = ("strings_to_formulas", "strings_to_numbers", "strings_to_urls")
+        self.own: Any = Workbook(file, {"in_memory": True, **dict.fromkeys(options, False)})
+        self.own.set_properties(properties)
+        self._looks = looks or _FORMATS
         self._formats: dict[str, Any] = {}
         self.tables: dict[str, _TableXml] = {}
-        """The tables still to be written, by the file of their sheet."""
+
+    def close(self) -> None:
+        """Have XlsxWriter put its workbook together; one that ends early is closed, too.
+
+        XlsxWriter leaves its archive to the garbage collector where it ends early, which may take
+        the file below it first.
+        """
+        try:
+            self.own.close()
+        except BaseException as error:
+            clear_frames(error.__traceback__)  # the archive is a variable there, and closes itself
+            raise
 
     def sheet(self, name: str) -> Sheet:
         """Add a worksheet at the end."""
-        return Sheet(self._book.add_worksheet(name), self.format)
+        return Sheet(self.own.add_worksheet(name), self.format)
 
     def format(self, kind: str) -> Any:  # noqa: ANN401  # untyped
         """The format of cells of this kind."""
         if kind not in self._formats:
             name = kind.removesuffix(_AS_TEXT)
-            look = {**_BASE, **_FORMATS.get(name, {"num_format": name})}
+            look = self._looks.get(name, {**_BASE, "num_format": name})
             as_text = {} if kind == name else {"quote_prefix": True}
-            self._formats[kind] = self._book.add_format({**look, **as_text})
+            self._formats[kind] = self.own.add_format({**look, **as_text})
         return self._formats[kind]
 
     def table(
@@ -175,7 +177,7 @@ class Book:
     ) -> None:
         """Add a sheet with a table of `rows` rows, given in blocks of columns of values."""
         self.sheet(name).headed(heads, rows, frozen, len(heads) if printed is None else printed)
-        place = len(self._book.worksheets())
+        place = len(self.own.worksheets())
         self.tables[f"xl/worksheets/sheet{place}.xml"] = _TableXml(heads, rows, blocks)
 
 
@@ -193,56 +195,56 @@ _WIDE = 300  # characters: more is too small to read on a letter page
 
 
 class Sheet:
-    """One worksheet; rows and columns count from 0."""
+    """One worksheet, `own` being XlsxWriter's; rows and columns count from 0."""
 
     def __init__(self, worksheet: Any, formats: Callable[[str], Any]) -> None:  # noqa: ANN401  # untyped
         """Wrap an XlsxWriter worksheet (a package without types)."""
-        self._sheet = worksheet
-        self._format = formats
+        self.own = worksheet
+        self.format = formats
 
     def put(self, row: int, column: int, value: object, kind: str = "plain") -> None:
         """Write one cell, shown as `kind` (a key of the formats)."""
         form, content = cell_of(value)
-        look = self._format(kind)
+        look = self.format(kind)
         if form == "blank":
             return
         if form == "text":
             if str(content).startswith(FORMULA_STARTS):
-                look = self._format(f"{kind}{_AS_TEXT}")
-            self._sheet.write_string(row, column, content, look)
+                look = self.format(f"{kind}{_AS_TEXT}")
+            self.own.write_string(row, column, content, look)
         elif form == "boolean":
-            self._sheet.write_boolean(row, column, content, look)
+            self.own.write_boolean(row, column, content, look)
         elif form == "moment":
-            look = self._format("date") if kind == "plain" else look
-            self._sheet.write_datetime(row, column, content, look)
+            look = self.format("date") if kind == "plain" else look
+            self.own.write_datetime(row, column, content, look)
         else:
-            self._sheet.write_number(row, column, content, look)
+            self.own.write_number(row, column, content, look)
 
     def formula(self, row: int, column: int, formula: str, value: object, kind: str) -> None:
         """Write a formula with its value; never a text from the data."""
-        self._sheet.write_formula(row, column, formula, self._format(kind), value)
+        self.own.write_formula(row, column, formula, self.format(kind), value)
 
     def paragraph(self, row: int, columns: tuple[int, int], text: str, *, lines: int) -> None:
         """Write a wrapped text over the columns from first to last, `lines` lines high."""
         first, last = columns
         kind = "wrapped_indented" if first else "wrapped"
-        self._sheet.merge_range(row, first, row, last, "", self._format(kind))
+        self.own.merge_range(row, first, row, last, "", self.format(kind))
         self.put(row, first, text, kind)
-        self._sheet.set_row(row, _LINE_HEIGHT * lines)
+        self.own.set_row(row, _LINE_HEIGHT * lines)
 
     def widths(self, *widths: float) -> None:
         """Set the widths of the first columns, in characters."""
         for column, width in enumerate(widths):
-            self._sheet.set_column(column, column, width)
+            self.own.set_column(column, column, width)
 
     def on_paper(self, *, repeated_row: int | None) -> None:
         """Lay the sheet out for reading and for print: portrait, one page wide, no grid.
 
         The row `repeated_row`, if any, is repeated at the top of the following pages.
         """
-        self._sheet.set_portrait()
-        self._sheet.set_paper(_LETTER)
-        self._sheet.hide_gridlines(2)
+        self.own.set_portrait()
+        self.own.set_paper(_LETTER)
+        self.own.hide_gridlines(2)
         self._on_pages(repeated_row)
 
     def headed(self, heads: Sequence[Head], rows: int, frozen: int, printed: int) -> None:
@@ -255,27 +257,27 @@ class Sheet:
             look = "header_right_of_filter" if head.right else "header"
             self.put(0, place, head.name, look)
             if not head.name:
-                self._sheet.write_blank(0, place, None, self._format("header"))
+                self.own.write_blank(0, place, None, self.format("header"))
         for place, kind in enumerate(_kinds_of(heads)):
-            self._sheet.write_blank(1, place, None, self._format(kind))
-        self._sheet.freeze_panes(1, frozen)
+            self.own.write_blank(1, place, None, self.format(kind))
+        self.own.freeze_panes(1, frozen)
         if heads:
-            self._sheet.autofilter(0, 0, rows, len(heads) - 1)
+            self.own.autofilter(0, 0, rows, len(heads) - 1)
             # a ZIP Code is text on purpose
-            self._sheet.ignore_errors({"number_stored_as_text": "A1:XFD1048576"})
-            self._sheet.print_area(0, 0, rows, printed - 1)
-        self._sheet.set_landscape()
+            self.own.ignore_errors({"number_stored_as_text": "A1:XFD1048576"})
+            self.own.print_area(0, 0, rows, printed - 1)
+        self.own.set_landscape()
         wide = sum(head.width for head in heads[:printed])
-        self._sheet.set_paper(_LETTER if wide < _WIDE else _TABLOID)
+        self.own.set_paper(_LETTER if wide < _WIDE else _TABLOID)
         left = len(heads) - printed
         self._on_pages(0, f"; {left} more columns are not printed" if left else "")
 
     def _on_pages(self, repeated_row: int | None, left_out: str = "") -> None:
-        self._sheet.fit_to_pages(1, 0)
+        self.own.fit_to_pages(1, 0)
         if repeated_row is not None:
-            self._sheet.repeat_rows(repeated_row)
-        self._sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
-        self._sheet.set_footer(f"&L&A{left_out}&RPage &P of &N")
+            self.own.repeat_rows(repeated_row)
+        self.own.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
+        self.own.set_footer(f"&L&A{left_out}&RPage &P of &N")
 
 
 def _kinds_of(heads: Sequence[Head]) -> list[str]:
@@ -290,7 +292,7 @@ _HEADER = {"bold": True, "bg_color": "#DCE6F1", "bottom": 1, "valign": "vcenter"
 # the blank at the end keeps a number off the text in the next column
 _MONEY = {"num_format": "#,##0.00_);[Red]-#,##0.00_)"}
 _STRONG = {"bold": True, "top": 1}
-_FORMATS: Mapping[str, Mapping[str, object]] = {
+_LOOKS: Looks = {
     "plain": {},
     "indented": {"align": "left", "indent": 1},
     "wrapped": {"text_wrap": True},
@@ -312,6 +314,7 @@ _FORMATS: Mapping[str, Mapping[str, object]] = {
     "strong_money": {**_MONEY, **_STRONG},
     "strong_count": {"num_format": "#,##0", **_STRONG},
 }
+_FORMATS = {kind: {**_BASE, **look} for kind, look in _LOOKS.items()}
 
 
 _OF_NUMBERS = frozenset({"rate", "money", "count"})
@@ -592,7 +595,7 @@ _PLAIN = r"^[!-%'-*,.-;?A-^`-~]([ -%'-;=?-^`-~]*[!-%'-;=?-^`-~])?$"
 
 def _plain(texts: pa.Array) -> pa.Array:
     """Texts that are written as they are; the others are missing."""
-    short = pc.less_equal(pc.binary_length(texts), _LONGEST)
+    short = pc.less_equal(pc.binary_length(texts), LONGEST)
     plain = pc.and_(short, pc.match_substring_regex(texts, _PLAIN))
     return pc.if_else(plain, texts, _text(None))
 
@@ -641,7 +644,8 @@ class Cell(NamedTuple):
 _DIGITS = 15
 _MOST_DIGITS = 10**_DIGITS
 _FIRST_YEAR = 1900
-_LONGEST = 32_767
+LONGEST = 32_767
+"""The letters that a cell holds."""
 
 
 def cell_of(value: object) -> Cell:
@@ -692,7 +696,7 @@ def _moment(value: date) -> Cell:
 def _fitting(text: str) -> str:
     """Text that fits a cell: beyond 32,767 characters its end is visibly cut."""
     whole = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair
-    return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 12]} … (was cut)"
+    return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 12]} … (was cut)"
 
 
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")

@@ -374,7 +374,7 @@ def _take_zip(text: str, state: str, known: Known, known_zip: Known, *, has_stre
     if numbers.others:
         return none
     inside = (_before_city(text, found, state, known, known_zip) for found in numbers.inside)
-    taken = next((one for one in inside if one), None)
+    taken = next((reading for reading in inside if reading), None)
     return taken or _leading(text, state, known, known_zip) or _damaged(text, state, known) or none
 
 
@@ -397,6 +397,10 @@ class _Numbers(NamedTuple):
 
 
 def _numbers(text: str, state: str, known: Known) -> _Numbers:
+    """The five-digit numbers of a line that may be its ZIP Code, by where they stand.
+
+    House numbers and numbers of roads are left out.
+    """
     numbers = _Numbers({}, {}, [], {}, [])
     for found in _FIVE.finditer(text):
         before, after = text[: found.start()], text[found.end() :]
@@ -460,7 +464,7 @@ def _of_several(text: str, numbers: _Numbers, state: str) -> _Taken:
     before, after = text[start : found.start()].strip(_EDGE + "("), text[found.end() :].strip(_EDGE)
     ending = _ending_state(without_country(before))
     if start and ending and not ending.head:  # "Austin, TX 78701, NJ 07102" is one address
-        first = next(one for one in after_state.values() if one.end() == start)
+        first = next(match for match in after_state.values() if match.end() == start)
         return _Taken(first[1], first[2] or "", text[: first.start()].strip(_EDGE + "("))
     if len(after_state) == 1 and after and ending and not ending.head:  # "NC 28202 Charlotte"
         before = f"{after}, {before}"

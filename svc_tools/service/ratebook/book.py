@@ -414,7 +414,7 @@ class ZipIndex:
         row = self.areas(state).get(zip5)
         if row is None or not row.places:
             return []
-        return [(one[:5], int(one[6:])) for one in row.places.split(" ")]  # 43000:995
+        return [(part[:5], int(part[6:])) for part in row.places.split(" ")]  # 43000:995
 
     def crosses(self, zip5: str, state: str) -> list[str]:
         """The other states that a ZIP touches, in order: few ZIPs touch more than one."""
@@ -489,6 +489,7 @@ def _local_rows(book: Book) -> dict[str, list[tuple[RateRow, ...]]]:
 def _state_freshness(
     book: Book, row: StateRow, local: list[tuple[RateRow, ...]]
 ) -> dict[str, object]:
+    """A state in the coverage of the book: its source, the days it is good for, what is missing."""
     own = book.rates[row.state]
     main = _main_source(local) or _main_source([own])
     until = [book.sources[own[-1].source].state_until]
@@ -541,7 +542,9 @@ def _covers(book: Book, row: StateRow, records: _Records | None) -> str:
     """What the book covers, with the user's own files."""
     if records and records.enough:
         return "the whole rate, by ZIP+4 and address: rate and boundary files"
-    imported = any((one.state, one.kind) == (row.state, "rates") for one in book.own_editions)
+    imported = any(
+        (edition.state, edition.kind) == (row.state, "rates") for edition in book.own_editions
+    )
     counties_only = row.local == "county" and row.tier in {"C", "D"}
     covers = _COVERS[row.tier]
     if imported and counties_only:
@@ -570,8 +573,12 @@ def _conflict(rates: Sequence[RateRow]) -> str:
 
 def _loaded_at(book: Book, state: str) -> str:
     """The day a state's figures were loaded: with the book, or by the user's import."""
-    own = (one for one in book.own_editions if (one.state, one.kind) == (state, "rates"))
-    return next((one.loaded_at.isoformat() for one in own), book.loaded_at)
+    own = (
+        edition
+        for edition in book.own_editions
+        if (edition.state, edition.kind) == (state, "rates")
+    )
+    return next((edition.loaded_at.isoformat() for edition in own), book.loaded_at)
 
 
 def _main_source(groups: list[tuple[RateRow, ...]]) -> str:

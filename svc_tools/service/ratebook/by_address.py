@@ -138,12 +138,12 @@ def _check(parts: Parts, state: str, written: str) -> None:
             " give the one place that the goods go to",
             {"address": written, "state": state},
         )
-    there = parts.abroad or parts.state
+    other = parts.abroad or parts.state
     if parts.abroad or parts.state not in {"", state}:
         raise NotResolved(
             "NOT_FOUND",
-            f"the address names {there}, but the lookup is for {state}: give one state in both",
-            {"address": written, "state": state, "states": [there]},
+            f"the address names {other}, but the lookup is for {state}: give one state in both",
+            {"address": written, "state": state, "states": [other]},
         )
 
 
@@ -223,17 +223,17 @@ def _touching(book: Book, state: str, found: Location, keys: Sequence[str]) -> L
     for key in keys:  # the likeliest first: "Rutland Town" is not Rutland
         for option in found.options:
             cities = option.area.cities if option.area else ()
-            name = next((one for one in cities if name_key(one) == key), "")
+            name = next((city for city in cities if name_key(city) == key), "")
             if name:
                 return replace(_choose(found, option), city=name)
     counties = {fips for area in found.areas for fips in area.counties}
     for fips, share in book.zips.shares(found.zip or "", state):
         place = book.places(state)[fips]
-        name = next((one for one in place.names if name_key(one) in keys), "")
+        name = next((place_name for place_name in place.names if name_key(place_name) in keys), "")
         if name:
             areas = areas_of_place(book, state, place, counties)
             if areas:
-                known = [one for one in found.options if one.area is areas[0]]
+                known = [option for option in found.options if option.area is areas[0]]
                 chosen = known[0] if known else AreaOption(areas[0], "", share)
                 why = f"holds {place.name}, the city given"
                 return replace(_choose(found, chosen._replace(why=why)), city=name)

@@ -117,6 +117,10 @@ def locate_by_boundary(
 def _locate(
     book: Book, edition: Edition, parts: Parts, day: date, usual: Callable[[], Location]
 ) -> Location:
+    """The place by its boundary records; by `usual`, the way without them, where there are none.
+
+    Reads the own book. A refusal by `usual` is raised with the days on which the records change.
+    """
     in_state = not parts.zip or _in_state(book, edition.state, parts.zip)
     if not in_state and book.zips.states_of(parts.zip, book.states):
         return usual()  # a range of ZIPs may reach over the state line, a ZIP does not
@@ -143,7 +147,7 @@ def _locate(
             (_compose(book, edition, reader, composite, day), why)
             for composite, why in found.composites
         ]
-    changes = search.changes.union(*(one.changes for one, _ in composed))
+    changes = search.changes.union(*(composition.changes for composition, _ in composed))
     if refusal and not _usable(edition, composed):
         refusal.changes = changes
         raise refusal
@@ -156,7 +160,9 @@ def _usable(edition: Edition, composed: Sequence[tuple[_Composed, str]]) -> bool
 
     Every place there has one: no place has the state's rate alone.
     """
-    return edition.state != LOCATION_CODES or not all(one.unknown for one, _ in composed)
+    return edition.state != LOCATION_CODES or not all(
+        composition.unknown for composition, _ in composed
+    )
 
 
 def _decided(
@@ -169,17 +175,21 @@ def _decided(
     day: date,
 ) -> Location:
     """The location by the records' compositions, or `base` where those have no rate."""
-    unknown = tuple(dict.fromkeys(code for one, _ in composed for code in one.unknown))
+    unknown = tuple(
+        dict.fromkeys(code for composition, _ in composed for code in composition.unknown)
+    )
     if not _usable(edition, composed):
         note = codes_without_rate(unknown, edition.file)
         return replace(base, advisories=(*base.advisories, note), unknown_code=True)
     if edition.state == LOCATION_CODES:
-        composed = [(one, why) for one, why in composed if not one.unknown]
+        composed = [(composition, why) for composition, why in composed if not composition.unknown]
     options = _ranked(book, edition.state, composed, day)
     placed = _placed(edition, found, base, options, unknown)
     if day < edition.covers_from:
         return replace(placed, history_from=edition.covers_from)
-    since = max((one.since for one, _ in composed if one.since), default=None)
+    since = max(
+        (composition.since for composition, _ in composed if composition.since), default=None
+    )
     return replace(placed, history_from=since) if since else placed
 
 
@@ -192,7 +202,7 @@ def _zips_of(book: Book, state: str, city: str) -> list[str]:
     """Every ZIP that a city's name is used for."""
     names = place_names(book, state)
     tables = (names.preferred, names.others)
-    found = [p.zip for key in keys_of(names, city) for one in tables for p in one.get(key, ())]
+    found = [p.zip for key in keys_of(names, city) for table in tables for p in table.get(key, ())]
     return list(dict.fromkeys(found))
 
 
@@ -225,6 +235,7 @@ def _compose(
 def _composed(
     book: Book, edition: Edition, composite: int, composition: Composition, day: date
 ) -> _Composed:
+    """The area of a composition on a day, its unknown codes, and the days on which it changes."""
     state = edition.state
     whose = levied(book, state, composition)
     if whose.area:
@@ -268,7 +279,7 @@ def _lists_all_from(book: Book, state: str) -> date | None:
             if row.end
         ]
         rates = [e for e in book.own_editions if (e.state, e.kind) == (state, "rates")]
-        quarters = [quarter_begin(one.edition) for one in rates]
+        quarters = [quarter_begin(edition.edition) for edition in rates]
         book.memo[key] = min((*ended, *quarters), default=None)
     found = book.memo[key]
     return found if isinstance(found, date) else None
@@ -315,7 +326,10 @@ def _ranked(
     book: Book, state: str, composed: Sequence[tuple[_Composed, str]], day: date
 ) -> list[AreaOption]:
     """The areas, the lowest combined rate first; those with the same parts are one."""
-    unique = {one.area.components: AreaOption(one.area, why) for one, why in reversed(composed)}
+    unique = {
+        composition.area.components: AreaOption(composition.area, why)
+        for composition, why in reversed(composed)
+    }
     ordered = list(reversed(unique.values()))
     if len(ordered) == 1:
         return ordered
@@ -410,10 +424,10 @@ class Search:
         if given is None:
             return None
         found = [(zip5, self._by_address(given, zip5)) for zip5 in within]
-        if any(one and one.decided == "vague" for _, one in found):
+        if any(fit and fit.decided == "vague" for _, fit in found):
             return None
-        sure = [(zip5, one) for zip5, one in found if one and one.decided == "address"]
-        composites = _unique(pair for _, one in sure for pair in one.composites)
+        sure = [(zip5, fit) for zip5, fit in found if fit and fit.decided == "address"]
+        composites = _unique(pair for _, fit in sure for pair in fit.composites)
         if not composites:
             return None
         decided = "street" if len(composites) == 1 else "boundary_zip"
@@ -534,7 +548,7 @@ class BoundaryStore:
             OwnBookError: the own book is damaged.
         """
         with failures_named(self._path):
-            connection = self._take()
+            connection = self._acquire()
             try:
                 connection.execute("BEGIN")
                 yield _reader(connection, edition_id)
@@ -558,7 +572,7 @@ class BoundaryStore:
         """A book that was replaced leaves no connection behind."""
         self.close()
 
-    def _take(self) -> sqlite3.Connection:
+    def _acquire(self) -> sqlite3.Connection:
         with self._lock:
             if self._process != self._pid():
                 _LEFT_BEHIND.extend(self._idle)
@@ -584,7 +598,7 @@ class _PinnedStore(BoundaryStore):
     def __init__(self, path: Path, expected: tuple[Edition, ...]) -> None:
         self._one_at_a_time = threading.Lock()
         super().__init__(path)
-        self._idle.append(self._take())
+        self._idle.append(self._acquire())
         with failures_named(path):
             self._idle[0].execute("BEGIN")
             here = tuple(editions(self._idle[0]))  # the first read is the moment

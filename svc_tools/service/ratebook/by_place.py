@@ -190,10 +190,10 @@ def _with_postal(book: Book, state: str, found: Location, zips: Sequence[PostalR
     if not zips:
         return found
     inside = {fips for area in found.areas for fips in area.counties}
-    there = _postal(book, state, found.what, zips).options[0]
-    if there.area is None or not inside.isdisjoint(there.area.counties):
+    postal = _postal(book, state, found.what, zips).options[0]
+    if postal.area is None or not inside.isdisjoint(postal.area.counties):
         return found
-    elsewhere = there._replace(why="is where ZIPs of the name lie", share=0)
+    elsewhere = postal._replace(why="is where ZIPs of the name lie", share=0)
     return replace(found, options=(*found.options, elsewhere), ambiguous=True)
 
 
@@ -294,16 +294,16 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
 
     Where none of them has half of it, nothing decides between different rates.
     """
-    standard = [one for one in zips if book.zips.touched(one.zip, state)] or list(zips)
+    standard = [row for row in zips if book.zips.touched(row.zip, state)] or list(zips)
     found: dict[str, AreaOption] = {}
     refusal: NotResolved | None = None
-    for one in standard:
-        touched = book.zips.touched(one.zip, state)
-        counties = tuple(dict.fromkeys((*([one.county] if one.county else []), *touched)))
+    for row in standard:
+        touched = book.zips.touched(row.zip, state)
+        counties = tuple(dict.fromkeys((*([row.county] if row.county else []), *touched)))
         if not counties:
             continue
         try:
-            options = _options_of(book, state, one, counties, boxed=not touched)
+            options = _options_of(book, state, row, counties, boxed=not touched)
         except NotResolved as error:
             refusal = refusal or error  # another ZIP of the name may have a rate
             continue
@@ -314,7 +314,7 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
     if not found:
         if refusal:
             raise refusal
-        county = next((one.county for one in standard if one.county), "")
+        county = next((row.county for row in standard if row.county), "")
         raise no_rate(book, state, county) if county else _no_county(text, state)
     ranked = [
         option._replace(share=option.share // len(standard))
@@ -333,12 +333,12 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
 
 
 def _options_of(
-    book: Book, state: str, one: PostalRow, counties: Sequence[str], *, boxed: bool
+    book: Book, state: str, row: PostalRow, counties: Sequence[str], *, boxed: bool
 ) -> Sequence[AreaOption]:
     if not boxed:
-        return options_of_zip(book, state, one.zip, counties, "")
+        return options_of_zip(book, state, row.zip, counties, "")
     bases = bases_of(book, state, counties[0])
-    return [AreaOption(area, f"ZIP {one.zip} lies there", WHOLE // len(bases)) for area in bases]
+    return [AreaOption(area, f"ZIP {row.zip} lies there", WHOLE // len(bases)) for area in bases]
 
 
 def _no_county(text: str, state: str) -> NotResolved:

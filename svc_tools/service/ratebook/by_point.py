@@ -127,6 +127,7 @@ def _base(
 
 
 def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -> NotResolved:
+    """The refusal of a point outside the state, with where it lies or how it may be meant."""
     detail: dict[str, object] = {"lat": lat, "lng": lng, "state": state}
     if not hits or hits[0].degrees > 0:
         hint = _hint(book, state, lat, lng, detail)
@@ -136,13 +137,13 @@ def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hi
             f" it is at sea or in another country{hint}",
             detail,
         )
-    there = hits[0].state
-    detail["states"] = [there]
-    if there in OUTSIDE:
-        message = f"the point {lat}, {lng} is not in {state}: {OUTSIDE[there]}"
+    other = hits[0].state
+    detail["states"] = [other]
+    if other in OUTSIDE:
+        message = f"the point {lat}, {lng} is not in {state}: {OUTSIDE[other]}"
     else:
-        county = book.counties[there, hits[0].county].name
-        message = f"the point {lat}, {lng} is not in {state}: it lies in {county}, {there}"
+        county = book.counties[other, hits[0].county].name
+        message = f"the point {lat}, {lng} is not in {state}: it lies in {county}, {other}"
     return NotResolved("NOT_FOUND", message, detail)
 
 

@@ -45,6 +45,11 @@ def locate_zip(book: Book, state: str, zip_code: str) -> Location:
 
 
 def _locate(book: Book, state: str, zip5: str) -> Location:
+    """The areas that a ZIP Code may lie in, each with its share of the land, and notes on the ZIP.
+
+    Raises:
+        NotResolved: it is not in the state, or its county is not known and decides the rate.
+    """
     place = book.zips.state(state).get(zip5)
     touched = book.zips.touched(zip5, state)
     if place is None and not touched:
@@ -86,7 +91,9 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
     if touched:
         land = options_of_zip(book, state, zip5, counties, key)
         have = {option.area for option in options}  # the Census draws some ZIPs of boxes, too
-        options = (*options, *(one for one in land if one.area not in have)) if have else land
+        options = (
+            (*options, *(option for option in land if option.area not in have)) if have else land
+        )
     options = options or _options_of_county(book, state, counties[0])
     chosen = options[0].area
     found = Location(
@@ -138,7 +145,7 @@ def _options_of_box(
             areas = areas_of_place(book, state, row, (fips,)) if inside else []
             if areas:
                 more = [
-                    AreaOption(one, "is its county") for one in bases_of(book, state, counties[0])
+                    AreaOption(area, "is its county") for area in bases_of(book, state, counties[0])
                 ]
                 city = AreaOption(areas[0], f"is {row.name}, the ZIP's city")
                 return (city, *more) if fips != counties[0] else (city,)
@@ -240,7 +247,7 @@ def options_of_zip(
         first = first or next((area.id for area in towns), "")
     if not found:
         raise no_rate(book, state, counties[0])
-    return tuple(sorted(found.values(), key=lambda one: (_id(one) != first, -one.share)))
+    return tuple(sorted(found.values(), key=lambda option: (_id(option) != first, -option.share)))
 
 
 def _towns(book: Book, state: str, counties: Sequence[str], name: str) -> list[Area]:
@@ -256,7 +263,7 @@ def _towns(book: Book, state: str, counties: Sequence[str], name: str) -> list[A
 
 
 def _is_called(place: PlaceRow, name: str) -> bool:
-    return any(name_key(one) == name for one in place.names)
+    return any(name_key(known_name) == name for known_name in place.names)
 
 
 def _add(found: dict[str, AreaOption], area: Area, why: str, share: int) -> None:

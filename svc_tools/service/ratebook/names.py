@@ -183,6 +183,7 @@ def name_keys(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _name_keys(text: str) -> tuple[str, ...]:
+    """The keys under which a name is found: as written, without its kind, short forms in full."""
     words = _words(text)
     keys = ["".join(words)]
     if words[:1] == ("the",):

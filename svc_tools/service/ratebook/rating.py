@@ -134,6 +134,7 @@ class _AreaRates(NamedTuple):
 
 
 def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absent:
+    """The sum of the rates of a state and an area on a day, or the part that has none."""
     parts = dict.fromkeys(_ORDER, 0)
     components = []
     oldest: list[date] = []
@@ -181,7 +182,7 @@ def _good_until(book: Book, component: RateShare) -> date:
     row, source = component.row, component.source
     if row.end:
         after = row.end + timedelta(days=1)
-        if any(one.effective == after for one in book.rates[row.jurisdiction]):
+        if any(later.effective == after for later in book.rates[row.jurisdiction]):
             return date.max
     return source.state_until if component.jurisdiction.level == "state" else source.local_until
 

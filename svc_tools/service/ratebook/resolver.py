@@ -79,7 +79,9 @@ def locate(book: Book, query: Query, day: date) -> Location:
 
 def is_dated(book: Book, state: str) -> bool:
     """Whether where a query leads in a state may depend on the day: where records may decide."""
-    return any((one.state, one.kind) == (state, "boundary") for one in book.own_editions)
+    return any(
+        (edition.state, edition.kind) == (state, "boundary") for edition in book.own_editions
+    )
 
 
 def rate(book: Book, query: Query, location: Location, day: date) -> ResolvedRate:
@@ -144,6 +146,11 @@ def _verdict(book: Book, state: StateRow, location: Location, day: date) -> _Ver
 
 
 def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdict:
+    """Choose the rate of a place among those of its options, and rate how sure it is, with notes.
+
+    Raises:
+        NotResolved: the name stands for several places with different rates.
+    """
     rated = _rate(book, state, location, day)
     chosen = rated[0][0]
     _refuse_ties(location, state, rated)
@@ -208,8 +215,14 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
 def _share(location: Location, rated: tuple[tuple[Rated, str], ...]) -> int:
     """Thousandths of the land of a ZIP that have the rate of the chosen area."""
     chosen = rated[0][0].combined, rated[0][0].lacks
-    same = {one.area.id for one, _ in rated if one.area and (one.combined, one.lacks) == chosen}
-    return sum(one.share for one in location.options if one.area and one.area.id in same)
+    same = {
+        area_rate.area.id
+        for area_rate, _ in rated
+        if area_rate.area and (area_rate.combined, area_rate.lacks) == chosen
+    }
+    return sum(
+        option.share for option in location.options if option.area and option.area.id in same
+    )
 
 
 def _unplaced(state: StateRow, location: Location, day: date) -> bool:
@@ -326,7 +339,9 @@ def _refuse_ties(location: Location, state: StateRow, rated: tuple[tuple[Rated, 
     """Refuse a name whose places have different rates where nothing decides between them."""
     if not location.tied:
         return
-    between = [one for one, _ in rated if one.area and one.area.id in location.tied]
+    between = [
+        area_rate for area_rate, _ in rated if area_rate.area and area_rate.area.id in location.tied
+    ]
     if len({option.combined for option in between}) < 2:  # noqa: PLR2004 - two rates differ
         return
     candidates: list[dict[str, object]] = [
@@ -406,7 +421,7 @@ class ResolvedRate(NamedTuple):
                 _candidate(rank, rated, why, self.book, written)
                 for rank, (rated, why) in enumerate(self.rated, 1)
             ],
-            "components": [_component(one, written) for one in self.chosen.components],
+            "components": [_component(component, written) for component in self.chosen.components],
             "resolved_place": self._place(),
         }
 
@@ -449,6 +464,7 @@ class ResolvedRate(NamedTuple):
         return place.other_names if place else []
 
     def _place(self) -> dict[str, object]:
+        """The place as it is sent: where it is, and the area that decided the rate."""
         location, area = self.location, self.chosen.area
         place: dict[str, object] = {
             "state": self.state.state,
@@ -508,6 +524,7 @@ def _candidate(
 
 
 def _component(component: RateShare, written: Callable[[int], object]) -> dict[str, object]:
+    """A part of the rate as it is sent, with its days and source."""
     jurisdiction, row, source = component
     found: dict[str, object] = {
         "level": jurisdiction.level,

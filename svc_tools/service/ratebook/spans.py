@@ -48,7 +48,7 @@ def changes_of_rates(book: Book, jurisdiction: str) -> frozenset[int]:
     sources = {row.source: book.sources[row.source] for row in rows}
     dated = (day for row in rows for day in (row.begin, sources[row.source].complete_from) if day)
     of_state = book.jurisdictions[jurisdiction].level == "state"
-    good = [one.state_until if of_state else one.local_until for one in sources.values()]
+    good = [source.state_until if of_state else source.local_until for source in sources.values()]
     ended = [row.end.toordinal() + 1 for row in rows if row.end]
     days = (*(day.toordinal() for day in dated), *ended, *chain.from_iterable(map(behind, good)))
     return book.remember(key, frozenset(days))

@@ -219,6 +219,11 @@ class _Lines:
         self._columns = columns
 
     def __iter__(self) -> Iterator[str]:
+        """Yield the lines as text, UTF-8 or else Windows-1252; `seen` gets the bytes of each.
+
+        Raises:
+            BrokenLine: a line is too long, or not text.
+        """
         while data := self._file.readline(_LONGEST_LINE):
             number = self._number = self._number + 1
             self._done += len(data)
@@ -483,6 +488,7 @@ def _triplet_name(column: int) -> str:
 
 
 def _read(fields: Sequence[str], fips: str) -> _BoundaryLine:
+    """One line of the file as a record; the first column with an impossible value is refused."""
     fields = without_blank_end(fields, _WIDEST)
     count = len(fields)
     if not _COLUMNS <= count <= _WIDEST:
@@ -512,6 +518,7 @@ def _read(fields: Sequence[str], fips: str) -> _BoundaryLine:
 def _address(
     fields: Sequence[str], begins: int, ends: int, composition: Composition
 ) -> AddressRecord:
+    """An address record; with unclear house numbers it covers any house, and names the fault."""
     name = fields[7].strip()
     if not name:
         _refuse(8, fields[7], "the name of a street")
@@ -606,6 +613,7 @@ def _parity(column: int, text: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def _composition(parts: tuple[str, ...], triplets: tuple[str, ...], fips: str) -> Composition:
+    """The jurisdictions of a record: state, county, place, and each special district once."""
     indicator, county, place = (part.strip() for part in parts)
     if indicator and indicator.zfill(2) != fips:
         _refuse(24, indicator, f"{fips}, the state of this file, or nothing")

@@ -164,6 +164,12 @@ def _make(path: Path) -> None:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, *, write: bool) -> None:
+    """Check the version of an own book; with `write`, an empty one gets its tables.
+
+    Raises:
+        FileNotFoundError: it is empty, and only to be read.
+        OwnBookError: it is of another release, or of another program.
+    """
     version = _version(connection)
     if not version and write:
         with _begun(connection):
@@ -227,7 +233,7 @@ def replacing(
             disk is full.
     """
     with _transaction(connection):
-        here = [(one.state, one.kind, one.id) for one in editions(connection)]
+        here = [(present.state, present.kind, present.id) for present in editions(connection)]
         now = next((key for *of, key in here if of == [edition.state, edition.kind]), 0)
         if instead_of not in {None, now}:
             raise OwnBookError(
@@ -276,14 +282,14 @@ def remove_editions(path: Path, state: str, kind: str | None = None) -> list[Edi
     if not list_editions(path):
         return []
     with closing(open_own_book(path, write=True)) as connection, _transaction(connection):
-        here = [one for one in editions(connection) if one.state == state]
-        gone = [one for one in here if kind in {None, one.kind}]
+        here = [edition for edition in editions(connection) if edition.state == state]
+        gone = [edition for edition in here if kind in {None, edition.kind}]
         if kind == "rates" and len(gone) < len(here):
             raise ValueError(
                 f"The boundaries of {state} need its rates: remove both, without naming a kind"
             )
-        for one in gone:
-            _delete(connection, one.state, one.kind)
+        for edition in gone:
+            _delete(connection, edition.state, edition.kind)
     return gone
 
 

@@ -32,7 +32,7 @@ FORMS: dict[FileForm, str] = {
     "sst_rates": "SST rate file: 9 columns without a header, such as"
     " 27,00,053,0.0015,0.0015,0.0015,0.0015,20070101,29991231",
     "sst_boundary": "SST boundary file: 29 columns and more, the first is Z, 4 or A",
-    **{one.form: one.looks for one in STATE_FILES},
+    **{state_file.form: state_file.looks for state_file in STATE_FILES},
 }
 """Every form that is known, and what it looks like."""
 
@@ -86,9 +86,9 @@ def recognise(path: Path, fips: Mapping[str, str], *, edition: str | None = None
     if not whole:
         head = head[: head.rfind(b"\n") + 1] or head  # the last line of the head is cut
     form, state, quarter = recognise_text(decoded(head), path.name, fips)
-    for one in STATE_FILES:
-        if one.form == form and one.quarter is not None:
-            quarter = one.quarter(read_text(path)[0], path.name)
+    for state_file in STATE_FILES:
+        if state_file.form == form and state_file.quarter is not None:
+            quarter = state_file.quarter(read_text(path)[0], path.name)
     return Recognised(path, form, state, _quarter_of_file(path.name, quarter, edition))
 
 
@@ -107,9 +107,9 @@ def recognise_text(
     rows = _head_rows(text, name)
     for fields in rows:
         columns = {column_name(field) for field in fields}
-        for one in STATE_FILES:
-            if one.columns and one.columns.keys() <= columns:
-                return one.form, one.state, None
+        for state_file in STATE_FILES:
+            if state_file.columns and state_file.columns.keys() <= columns:
+                return state_file.form, state_file.state, None
     for fields in rows:
         form_state = _headerless(fields)
         if form_state:

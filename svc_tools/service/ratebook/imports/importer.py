@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 _READERS: Mapping[FileForm, Callable[[str, Recognised, Book], ReadRateFile]] = {
     "sst_rates": read_sst_rates,
-    **{one.form: one.read for one in STATE_FILES},
+    **{state_file.form: state_file.read for state_file in STATE_FILES},
 }
 
 _ENOUGH_PLACES = 20
@@ -123,11 +123,11 @@ def import_files(
     shipped = load_book()
     fips = {row.fips: state for state, row in shipped.states.items()}
     found = [recognise(path, fips, edition=edition) for path in dict.fromkeys(paths)]
-    found.sort(key=lambda one: one.kind == "boundary")  # stable: the rest as given
+    found.sort(key=lambda file: file.kind == "boundary")  # stable: the rest as given
     with closing(open_own_book(own, write=True)) as connection, failures_named(own):
-        for one in found:
+        for file in found:
             how = _How(today, force, fewer, progress)
-            imported = _import(connection, own, one, shipped, how)
+            imported = _import(connection, own, file, shipped, how)
             if not imported.repeated:
                 _store_left_out(connection, imported)
             yield imported
@@ -145,16 +145,23 @@ class _How(NamedTuple):
 def _import(
     connection: sqlite3.Connection, own: Path, found: Recognised, shipped: Book, how: _How
 ) -> Imported:
-    present = {(one.state, one.kind): one for one in editions(connection)}
-    mine = present.get((found.state, found.kind))
-    texts = own_tables(connection, mine.id) if mine and mine.kind == "rates" else {}
-    was = _with(shipped, own, mine, texts)
-    if mine and was and not how.force and mine.digest == _file_digest(found.path):
-        left_out = _stored_left_out(connection, mine)
-        return Imported(mine, mine.edition, replaced_own=True, repeated=True, findings=left_out)
-    before = mine.edition if mine else _shipped_edition(shipped, found.state, found.kind)
+    """Import one official file into the own book, in place of the edition that it has of its kind.
+
+    Nothing is written before the new rates were laid over the shipped book.
+
+    Raises:
+        FileRefused: it is older, cannot be used, or has far fewer places than before.
+    """
+    present = {(edition.state, edition.kind): edition for edition in editions(connection)}
+    former = present.get((found.state, found.kind))
+    texts = own_tables(connection, former.id) if former and former.kind == "rates" else {}
+    was = _with(shipped, own, former, texts)
+    if former and was and not how.force and former.digest == _file_digest(found.path):
+        left_out = _stored_left_out(connection, former)
+        return Imported(former, former.edition, replaced_own=True, repeated=True, findings=left_out)
+    before = former.edition if former else _shipped_edition(shipped, found.state, found.kind)
     if before and found.edition < before and not how.force:
-        whose = "your own book" if mine else "the shipped book"
+        whose = "your own book" if former else "the shipped book"
         raise FileRefused(
             f"{found.path.name} is of {found.edition}, and {whose} has {before} for {found.state}:"
             " import a newer file, or take the older one with --force"
@@ -170,7 +177,7 @@ def _import(
         how.today,
     )
     if found.kind == "boundary":
-        return _import_boundary(connection, own, found, (new, mine), how)
+        return _import_boundary(connection, own, found, (new, former), how)
     with stage(how.progress, f"Importing {new.file}", found.path.stat().st_size, "bytes") as shown:
         text, data = read_text(found.path)
         shown.advance(len(data))
@@ -179,8 +186,8 @@ def _import(
     base = was if was and found.state == "WA" else shipped
     reading = _READERS[found.form](text, found, base)
     new = replace(new, covers_from=reading.covers_from, digest=digest, rows=reading.rows)
-    if mine and was:
-        new, reading = _after(mine, texts, new, reading)
+    if former and was:
+        new, reading = _after(former, texts, new, reading)
     texts = reading.tables.texts()
     if reading.continues:
         texts[CONTINUES] = ""
@@ -191,7 +198,7 @@ def _import(
         raise FileRefused(f"{new.file}: cannot be used: {error.__cause__}") from error
     if not how.fewer:
         _refuse_fewer(was or shipped, now, new)
-    with replacing(connection, new, instead_of=mine.id if mine else 0) as number:
+    with replacing(connection, new, instead_of=former.id if former else 0) as number:
         connection.executemany(
             "INSERT INTO tables (edition_id, name, csv) VALUES (?, ?, ?)",
             [(number, name, text) for name, text in texts.items()],
@@ -199,7 +206,7 @@ def _import(
     return Imported(
         replace(new, id=number),
         before,
-        replaced_own=mine is not None,
+        replaced_own=former is not None,
         changes=changes(was or shipped, now, new.state),
         findings=tuple(reading.report.findings),
     )
@@ -252,12 +259,14 @@ def _taxing_places(book: Book, state: str) -> int:
     return sum(not taxing.isdisjoint(area.components) for area in areas)
 
 
-def _with(shipped: Book, own: Path, mine: Edition | None, texts: Mapping[str, str]) -> Book | None:
+def _with(
+    shipped: Book, own: Path, former: Edition | None, texts: Mapping[str, str]
+) -> Book | None:
     """The shipped book with the present edition over it; `None` where that is damaged."""
-    if mine is None or mine.kind == "boundary":
+    if former is None or former.kind == "boundary":
         return shipped
     try:
-        return lay_over(shipped, OwnBook(own, (mine,), {mine.state: texts}))
+        return lay_over(shipped, OwnBook(own, (former,), {former.state: texts}))
     except OwnBookError:
         return None  # this import repairs it
 
@@ -272,13 +281,13 @@ def _file_digest(path: Path) -> str:
 
 
 def _after(
-    mine: Edition, texts: Mapping[str, str], new: Edition, reading: ReadRateFile
+    former: Edition, texts: Mapping[str, str], new: Edition, reading: ReadRateFile
 ) -> tuple[Edition, ReadRateFile]:
     """A file of single quarters behind an own edition of earlier ones keeps the earlier ones."""
-    if not (reading.continues and CONTINUES in texts and mine.covers_from < new.covers_from):
+    if not (reading.continues and CONTINUES in texts and former.covers_from < new.covers_from):
         return new, reading
     tables = continued(OwnTables.read(texts), reading.tables, new.covers_from, new.covers_until)
-    return replace(new, covers_from=mine.covers_from), replace(reading, tables=tables)
+    return replace(new, covers_from=former.covers_from), replace(reading, tables=tables)
 
 
 def newer_shipped(edition: Edition) -> str | None:
@@ -303,10 +312,10 @@ def _shipped_edition(shipped: Book, state: str, kind: ImportKind) -> str | None:
         if key != state
         for row in rows
     ]
-    official = [one for one in found if one.trust in _OFFICIAL]
+    official = [source for source in found if source.trust in _OFFICIAL]
     if len(official) * 2 < len(found):
         return None
-    quarters = {named_quarter(one.edition) for one in official}
+    quarters = {named_quarter(source.edition) for source in official}
     return max((quarter for quarter in quarters if quarter), default=None)
 
 
@@ -317,16 +326,17 @@ def _import_boundary(
     editions_: tuple[Edition, Edition | None],
     how: _How,
 ) -> Imported:
-    new, mine = editions_
+    """Import a boundary file into the own book, with findings on what has no exact rate."""
+    new, former = editions_
     result = import_boundary(
         connection,
         found.path,
         new,
         load_book(own=own),
         how.progress,
-        least=mine.rows // 2 if mine and not how.fewer else 0,
+        least=former.rows // 2 if former and not how.fewer else 0,
     )
-    imported = next(one for one in editions(connection) if one.id == result.edition_id)
+    imported = next(edition for edition in editions(connection) if edition.id == result.edition_id)
     name = found.path.name
     findings = [Finding("note", name, found.state, note) for note in result.notes]
     if result.unsure_records:
@@ -346,7 +356,7 @@ def _import_boundary(
     ]
     return Imported(
         imported,
-        mine.edition if mine else None,
-        replaced_own=mine is not None,
+        former.edition if former else None,
+        replaced_own=former is not None,
         findings=tuple(findings),
     )

@@ -173,7 +173,7 @@ def _check_references(book: Book, state: str, own: OwnTables) -> None:
 def own_rows(book: Book, state: str) -> OwnTables:
     """The rows of one state of a book."""
     jurisdictions = list(book.jurisdictions.of(state).values())
-    rates = [row for one in jurisdictions for row in book.rates.get(one.id, ())]
+    rates = [row for jurisdiction in jurisdictions for row in book.rates.get(jurisdiction.id, ())]
     return OwnTables(
         [book.states[state]],
         [book.sources[key] for key in dict.fromkeys(row.source for row in rates)],

@@ -98,7 +98,7 @@ def read_sst_rates(text: str, found: Recognised, book: Book) -> ReadRateFile:
         local = [row for row in rows if row.kind != STATE]
         add_local_rates(state, local, source, found.path.name, draft)
         draft.report.findings[:] = [
-            _stored(one) for one in draft.report.findings if one.subject != _NOT_NEEDED
+            _stored(finding) for finding in draft.report.findings if finding.subject != _NOT_NEEDED
         ]
         _add_jurisdictions(rows, source, found, book, draft)
         _hold_down_unsure(lines, found, book, draft)
@@ -167,7 +167,11 @@ def _hold_down_unsure(
     Where it has no other row, or that row follows one that ended, its rate is not known. Nor is one
     sure of which two rows begin on the same day with different rates.
     """
-    left_out = {one.subject: one.message for one in draft.report.findings if one.kind == "left_out"}
+    left_out = {
+        finding.subject: finding.message
+        for finding in draft.report.findings
+        if finding.kind == "left_out"
+    }
     unsure: dict[str, str] = {}
     lacking: set[str] = set()
     begun: dict[tuple[str, str], Decimal] = {}
@@ -430,12 +434,12 @@ def _location_parts(
     last = {key: row_on(book.rates[key], row.begin) or book.rates[key][-1] for key in known}
     if not last:
         return {area.components[0]: row.units}
-    whole = sum(one.units for one in last.values())
+    whole = sum(rate.units for rate in last.values())
     rules = all(
-        holds(one, row.begin)
-        and one.trust == "official"
-        and book.sources[one.source].local_until >= row.begin
-        for one in last.values()
+        holds(rate, row.begin)
+        and rate.trust == "official"
+        and book.sources[rate.source].local_until >= row.begin
+        for rate in last.values()
     )
     if rules and whole != row.units:
         draft.report.add(

@@ -473,7 +473,7 @@ def _report_places(file: _Local) -> None:
 def _report_districts(file: _Local, placed: set[str]) -> None:
     """The rows that no county, city or placed district takes over."""
     state, draft = file.state, file.draft
-    known = {(SPECIAL, one.code): one for one in UNPLACED if one.state == state}
+    known = {(SPECIAL, district.code): district for district in UNPLACED if district.state == state}
     until: list[date] = []
     for key, rows in file.by_key.items():
         if key[0] in {COUNTY, CITY} or (key[0] == SPECIAL and key[1] in placed):

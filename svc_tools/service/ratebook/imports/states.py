@@ -261,6 +261,7 @@ def _texas_units(text: str, name: str, number: int) -> int:
 
 
 def _texas_line(number: int, fields: Sequence[str], name: str) -> _TexasLine:
+    """One line of the Texas file: a city, its county, and its districts that have a code."""
     fields = [field.strip() for field in fields]
     while fields and not fields[-1] and len(fields) % _TX_GROUP:
         fields = fields[:-1]  # a tab at the end of the line
@@ -300,6 +301,10 @@ def _texas_levels(line: _TexasLine) -> list[tuple[str, _TexasPart]]:
 def _add_texas_part(
     level: str, part: _TexasPart, where: tuple[str, str, int], have: dict[str, int], draft: Draft
 ) -> str:
+    """Add the jurisdiction of a part and its rate to the draft, each once, and return its key.
+
+    `have` gets the units of each key; a second rate for one code is refused.
+    """
     source, name, number = where
     title = f"{part.name} County" if level == "county" else part.name
     key = draft.add_jurisdiction("TX", level, part.code, title)
@@ -401,6 +406,12 @@ def read_washington(text: str, found: Recognised, book: Book) -> ReadRateFile:
 
 
 def _one_quarter(lines: list[tuple[int, dict[str, str]]], name: str, draft: Draft) -> list[Quarter]:
+    """The rows of one quarter, each location code once; repeated rows are noted in `draft.report`.
+
+    Raises:
+        BrokenLine: a row cannot be read, or a code has two rates.
+        FileRefused: the rows begin on different days.
+    """
     quarters: dict[int, Quarter] = {}
     for number, row in lines:
         dated = row | {key: _date_digits(row[key]) for key in ("effective", "expiration")}
@@ -578,6 +589,7 @@ def _runs(history: list[Quarter], first: date, last: date) -> list[_Run]:
 def _add_location(
     code: int, history: list[Quarter], span: tuple[date, date], source: str, draft: Draft
 ) -> None:
+    """Add a Washington location to the draft: its jurisdictions, their rates, and its area."""
     county = county_fips(code)
     latest = _fullest(history)
     kind, rank = _location_kind(latest, code)

@@ -1,0 +1,108 @@
+"""The door for tools: a request sent once, and a service in the client's own process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from support import both
+from support.faults import KEY, answer, echo
+
+from svc_sdk import AsyncSvc, Svc, TransportError, wire
+from svc_sdk.wire import Call, Failure, Reply
+
+
+def once(connect, client, call):
+    if connect.kind == "sync":
+        return wire.exchange_once(client.client, call)
+    return connect.runner.run(wire.aexchange_once(client.client, call))
+
+
+def test_the_names_of_the_door_are_sorted_and_documented():
+    names = wire.__all__
+    assert names == sorted(names, key=lambda name: (not name.isupper(), name.islower(), name))
+    assert all(getattr(wire, name).__doc__ for name in names)
+
+
+def test_a_request_is_sent_once_whatever_comes_back(connect, faults):
+    faults.will(answer(503), echo)
+    client = connect(faults.base_url)
+    outcome = once(connect, client, wire.lookup_call("TX", zip="78701"))
+    assert isinstance(outcome, Reply)
+    assert (outcome.status, len(faults.seen)) == (503, 1)
+    assert wire.decide(0, 3, outcome) == 0.5
+    assert wire.decide(3, 3, outcome) is None
+    outcome = once(connect, client, wire.lookup_call("TX", zip="78701"))
+    assert wire.parse_lookup(outcome, 1).combined_rate_string == "0.08250"
+    assert wire.decide(0, 3, outcome) is None
+
+
+class Local:
+    """Serves what begins with /here, with the key in it, and counts what it was called for."""
+
+    def __init__(self, address=None):
+        self.address = address
+        self.calls = []
+        self.threads = set()
+
+    def respond(self, call):
+        self.calls.append(call.path)
+        self.threads.add(threading.get_ident())
+        if call.path == "/none":
+            return Failure("it is over", retryable=False, final=True)
+        return Reply(200, {"x-key": KEY}, KEY.encode()) if call.path == "/here" else None
+
+
+def test_a_local_service_serves_requests_before_they_are_sent(connect, faults):
+    client, local = connect("http://127.0.0.1:9"), Local()
+    wire.attach_local(client.client, local)
+    reply = once(connect, client, Call("GET", "/here"))
+    assert KEY not in f"{reply}"
+    assert once(connect, client, Call("GET", "/none")).final
+    assert not faults.seen
+    local.address = faults.base_url  # it has a port from now on
+    assert client.lookup("TX", zip="78701").combined_rate_string == "0.08250"
+    assert client.client.base_url == faults.base_url
+    assert (len(faults.seen), local.calls[:2]) == (1, ["/here", "/none"])
+    assert (threading.get_ident() in local.threads) == (connect.kind == "sync")
+
+
+def test_a_closed_client_uses_no_local_service():
+    local = Local()
+    with Svc(KEY) as client:
+        wire.attach_local(client, local)
+    assert wire.exchange_once(client, Call("GET", "/here")).final
+
+    async def scenario():
+        async with AsyncSvc(KEY) as client:
+            wire.attach_local(client, local)
+        return await wire.aexchange_once(client, Call("GET", "/here"))
+
+    assert asyncio.run(scenario()).final
+    assert not local.calls
+
+
+def test_the_failure_of_a_local_service_is_that_of_the_call(connect):
+    client, local = connect("http://127.0.0.1:9"), Local()
+    local.respond = lambda _call: Failure("not today", retryable=False)
+    wire.attach_local(client.client, local)
+    with pytest.raises(TransportError, match="not today"):
+        client.health()
+
+
+def test_a_request_as_it_is_sent_has_every_header(connect):
+    client = connect("https://rates.example/base")
+    request = wire.http_request(client.client, wire.HEALTH)
+    assert str(request.url) == "https://rates.example/base/healthz"
+    assert request.headers["X-API-Key"] == KEY
+    assert KEY not in f"{wire.settings_of(client.client)}"
+
+
+@both.own_http
+def test_a_client_is_direct_without_a_proxy_or_an_http_client_of_the_user(connect, monkeypatch):
+    assert wire.is_direct(connect("https://rates.example").client)
+    with both.injecting(connect, injected=True) as injected:
+        assert not wire.is_direct(connect("https://rates.example", **injected).client)
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    assert not wire.is_direct(connect("https://rates.example").client)
