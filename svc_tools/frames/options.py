@@ -244,6 +244,7 @@ def takes(arguments: type, *options: type) -> Callable[[_Method], _Method]:
     ]
 
     def decorated(method: _Method) -> _Method:
+        """The method itself; its signature and its docstring are changed to name the options."""
         plain = inspect.signature(method)
         own = [
             parameter
