@@ -235,7 +235,11 @@ def _first_values(ddf: dd.DataFrame) -> pd.DataFrame:
         for firsts in compute(*[delayed(_firsts)(part) for part in parts]):
             for label, values in firsts.items():
                 # an empty column's type must not change that of the others
-                both = [one for one in (known.get(label), values) if one is not None and len(one)]
+                both = [
+                    cells
+                    for cells in (known.get(label), values)
+                    if cells is not None and len(cells)
+                ]
                 known[label] = pd.concat(both or [values], ignore_index=True).iloc[:_VALUES]
         labels = [label for label in labels if len(known[label]) < _VALUES]
         begin, count = begin + count, 2 * count

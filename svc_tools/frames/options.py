@@ -229,7 +229,9 @@ def takes(arguments: type, *options: type) -> Callable[[_Method], _Method]:
         arguments: the `TypedDict` of `**arguments`.
         options: the classes that have their defaults and rows, of which the first counts.
     """
-    types = {name: one.__forward_arg__ for name, one in arguments.__annotations__.items()}
+    types = {
+        name: reference.__forward_arg__ for name, reference in arguments.__annotations__.items()
+    }
     defaults: dict[str, inspect.Parameter] = {}
     rows: dict[str, Option] = {}
     for kind in reversed(options):
@@ -242,16 +244,23 @@ def takes(arguments: type, *options: type) -> Callable[[_Method], _Method]:
     ]
 
     def decorated(method: _Method) -> _Method:
+        """The method itself; its signature and its docstring are changed to name the options."""
         plain = inspect.signature(method)
-        own = [one for one in plain.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        first = [one for one in own if one.kind is not one.KEYWORD_ONLY]
+        own = [
+            parameter
+            for parameter in plain.parameters.values()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        ]
+        first = [parameter for parameter in own if parameter.kind is not parameter.KEYWORD_ONLY]
         every = [*first, *each, *own[len(first) :]]
         method.__signature__ = plain.replace(parameters=every)  # type: ignore[attr-defined]
         text, args, listed = inspect.cleandoc(method.__doc__ or "").partition("\nArgs:\n")
         if args and "\n    **" not in listed:
             listed, *rest = listed.partition("\n\n")
             known = re.findall(r"^ {4}(\w+):", listed, re.MULTILINE)
-            listed += "".join(f"\n    {one}: {rows[one].help}" for one in names if one not in known)
+            listed += "".join(
+                f"\n    {name}: {rows[name].help}" for name in names if name not in known
+            )
             method.__doc__ = "".join([text, args, listed, *rest])
         return method
 

@@ -39,9 +39,9 @@ def _of_decimals(column: pd.Series) -> np.ndarray | None:
     if kind is not None and pa.types.is_decimal(kind):
         return _floats(column)
     if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "decimal":
-        missing = (pd.isna(one) or one.is_nan() for one in column)  # also a signaling NaN
+        missing = (pd.isna(cell) or cell.is_nan() for cell in column)  # also a signaling NaN
         pairs = zip(column, missing, strict=True)
-        return np.array([np.nan if nan else float(one) for one, nan in pairs], np.float64)
+        return np.array([np.nan if nan else float(cell) for cell, nan in pairs], np.float64)
     return None
 
 

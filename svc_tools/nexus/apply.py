@@ -46,12 +46,12 @@ def preview(plan: Plan, *, listed: Register | None = None) -> tuple[PlannedReque
     Raises:
         PlanError: the ticks contradict each other.
     """
-    there = None if listed is None else as_listed(listed)
+    on_service = None if listed is None else as_listed(listed)
     found: list[PlannedRequest] = []
     for change in ticked_changes(plan):
-        if there is None:
+        if on_service is None:
             found += requests_for(change, change.expected)
-        elif not mismatch(change, records := there.of(*change.key)):
+        elif not mismatch(change, records := on_service.of(*change.key)):
             found += requests_for(with_listed_record(change, records), len(records))
     return tuple(found)
 

@@ -69,10 +69,10 @@ def add_registration(
     """
     key = _key(state, nexus_type)
     details = _details({"registered_at": registered_at, "address": address, "notes": notes})
-    there = list_records(client)
-    if there is None and not unseen:
+    listed = list_records(client)
+    if listed is None and not unseen:
         raise ApplyError(f"{_not_listed([key])}; send it unseen to add it nevertheless")
-    refusal = "" if there is None else _taken(key, there, "edit it instead")
+    refusal = "" if listed is None else _taken(key, listed, "edit it instead")
     job = Job(
         "add",
         _named(key, key, details),
@@ -190,19 +190,19 @@ def edit_registration(
     key = _key(state, nexus_type)
     other = _key(to_state or key[0], to_type or key[1])
     details = _details({"registered_at": registered_at, "address": address, "notes": notes})
-    there = list_records(client)
-    if there is None:
+    listed = list_records(client)
+    if listed is None:
         raise ApplyError(
             "This service does not list its records, so what would be changed is not known. Nothing"
             " was changed"
         )
-    found = there.of(*key)
+    found = listed.of(*key)
     if len(found) > 1:
         raise ApplyError(
             f"{key[0]} has {len(found)} records of type {key[1]}, and a change would be of one of"
             " them: remove the others with a plan first. Nothing was changed"
         )
-    changes, refusal = _edits(key, other, details, there)
+    changes, refusal = _edits(key, other, details, listed)
     named = _named(key, other, details)
     account = config.account_of(client)
     job = Job("edit", named, "", account, changes, ordered=True, refusal=refusal)
@@ -213,10 +213,10 @@ _Key = tuple[str, str]
 
 
 def _edits(
-    key: _Key, other: _Key, details: Record, there: ListedRecords
+    key: _Key, other: _Key, details: Record, listed: ListedRecords
 ) -> tuple[tuple[Change, ...], str]:
     """The changes of an edit, and why not to make them, unless an earlier run is continued."""
-    found, taken = there.of(*key), there.of(*other)
+    found, taken = listed.of(*key), listed.of(*other)
     missing = f"There is no {key[0]} {key[1]} on the service: add it instead"
     if not found and not taken:  # an earlier run may have removed it, and knows it
         pair = () if other == key else (Change(*key, "remove", None),)
@@ -226,7 +226,7 @@ def _edits(
     if other != key:
         add = Change(*other, "add", None, (), record)
         remove = Change(*key, "remove", len(found), found)
-        refusal = _taken(other, there, "edit that record, or remove one of the two")
+        refusal = _taken(other, listed, "edit that record, or remove one of the two")
         return (add, remove), refusal if found else missing
     refusal = ""
     if record == former:
@@ -234,9 +234,9 @@ def _edits(
     return (Change(*key, "edit", None, found, record),), refusal
 
 
-def _taken(key: _Key, there: ListedRecords, what_to_do: str) -> str:
+def _taken(key: _Key, listed: ListedRecords, what_to_do: str) -> str:
     """The sentence where a record of this state and type is there; "" where none is."""
-    found = "; ".join(map(details_in_words, there.of(*key)))
+    found = "; ".join(map(details_in_words, listed.of(*key)))
     return (
         f"{key[0]} has a record of type {key[1]} already ({found}): {what_to_do}" if found else ""
     )

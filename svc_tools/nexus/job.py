@@ -160,8 +160,8 @@ class Job:
         Raises:
             ApplyError: it cannot make these changes.
         """
-        there = list_records(client)
-        can = abilities_given(client, there)
+        listed = list_records(client)
+        can = abilities_given(client, listed)
         if self.kind == "restore" and can.restores is False:
             raise ApplyError(
                 f"{can.note} Nothing was changed; the records as they were are in the file next to"
@@ -184,14 +184,14 @@ class Job:
                 f'The plan has rows marked "replace", and this service {lacks}: what is removed'
                 " might not come back. Nothing was changed; untick these rows"
             )
-        if self.kind != "remove_state" or there is None:
-            return self.changes, there, can
-        rows = {change.key: there.of(*change.key) for change in self.changes}
+        if self.kind != "remove_state" or listed is None:
+            return self.changes, listed, can
+        rows = {change.key: listed.of(*change.key) for change in self.changes}
         changes = (
             replace(change, expected=len(rows[change.key]), rows=rows[change.key])
             for change in self.changes
         )
-        return tuple(changes), there, can
+        return tuple(changes), listed, can
 
     def _earlier(self, where: Path) -> tuple[Path | None, JournalContent]:
         """The journal to continue, and its lines: the newest that is of this job and not over.
@@ -303,7 +303,7 @@ class JobRun:
         journal: every step is recorded in it before it is taken; `None` for a dry run.
         earlier: what the journal that is continued had.
         changes: the changes to make, in order.
-        there: what the service lists before the first request; `None` where it does not list.
+        listed: what the service lists before the first request; `None` where it does not list.
         can: what the service can do.
         file: where the records are written before the first removal; `None` for none.
         on_progress: see `ItemProgress`.
@@ -319,7 +319,7 @@ class JobRun:
     journal: Journal | None
     earlier: JournalContent
     changes: Sequence[Change]
-    there: ListedRecords | None
+    listed: ListedRecords | None
     can: Abilities
     file: Path | None = None
     on_progress: ItemProgress | None = None
@@ -451,8 +451,8 @@ class JobRun:
         Sends requests, writes each to the journal, and reports progress.
         """
         for item in list(self._items.values()):
-            if self.there is not None and item.status in UNSETTLED:
-                self._settle(item.key, self.there, of="the response to an earlier run")
+            if self.listed is not None and item.status in UNSETTLED:
+                self._settle(item.key, self.listed, of="the response to an earlier run")
         for number, change in enumerate(self.changes, 1):
             if stop.is_set():
                 self._why = self._why or RUN_STOPPED
@@ -480,19 +480,19 @@ class JobRun:
     def _is_open(self, change: Change, item: ReceiptItem) -> bool:
         """Whether something is to be sent: what is done, or not known, is never sent again."""
         if item.status == "lost":
-            return self.there is not None and bool(self.there.of(*change.key))
+            return self.listed is not None and bool(self.listed.of(*change.key))
         if item.status == "removed_only" and change.action == "remove":
             self._conclude(
                 change.key, "settled", ItemVerdict("removed", f"{change.named} was removed.")
             )
             return False
         if item.outcome == "done":
-            if message := _reappeared(change, item, self.there) or _changed_tick(change, item):
+            if message := _reappeared(change, item, self.listed) or _changed_tick(change, item):
                 self._conclude(
                     change.key, "settled", ItemVerdict(item.status, message, flagged=True)
                 )
             return False
-        if item.status == "absent" and item.deleted == 0 and self.there is None:
+        if item.status == "absent" and item.deleted == 0 and self.listed is None:
             return False
         return item.status != "unknown"
 
@@ -508,9 +508,9 @@ class JobRun:
                 change, record=dict(item.record or {}) or None, rows=tuple(map(dict, item.before))
             )
         removes = change.action not in ADDED or change.action == "replace"
-        there = () if self.there is None else self.there.of(*change.key)
-        if self.there is not None and not half and (unfit := mismatch(change, there)):
-            lacks = removes and not there and change.key not in self._complete
+        records = () if self.listed is None else self.listed.of(*change.key)
+        if self.listed is not None and not half and (unfit := mismatch(change, records)):
+            lacks = removes and not records and change.key not in self._complete
             missed = self._stored.of(*change.key) if lacks else ()
             if missed:
                 facts = {"record": missed[0], "before": [*missed]}
@@ -527,12 +527,12 @@ class JobRun:
             self._conclude(change.key, "skipped", self._doubted(change.key, verdict))
             return
         before = tuple(map(dict, item.before)) if half else self._before(change)
-        more = extra_details(change, there) if change.loose else ""
+        more = extra_details(change, records) if change.loose else ""
         change = with_listed_record(change, before)
-        expected = change.expected if self.there is None else len(before)
+        expected = change.expected if self.listed is None else len(before)
         if not removes and not clears(change):
             expected = None
-        half = half or (change.action == "revert" and not there)
+        half = half or (change.action == "revert" and not records)
         requests = requests_for(change, expected, half=half)
         if self.journal is None:
             self._plan(change, requests, expected, before, more=more)
@@ -620,9 +620,9 @@ class JobRun:
             return
         self._lost += not accepted
         self._doubtful.add(key)
-        there = self._listed()
-        if there is not None:
-            self._settle(key, there, of="the response")
+        listed = self._listed()
+        if listed is not None:
+            self._settle(key, listed, of="the response")
         if self._items[key].status == "unknown":
             self._why = self._why or f"the result for {self._items[key].named} was not known"
         if self._lost >= _MOST_LOST:
@@ -636,18 +636,18 @@ class JobRun:
         if not verdict.accepted:
             return verdict
         listed = self._listed()
-        there = None if listed is None else listed.of(*key)
-        if there:
+        records = None if listed is None else listed.of(*key)
+        if records:
             self._doubtful.add(key)
-        return accepted_verdict(self._items[key], verdict, http, there)
+        return accepted_verdict(self._items[key], verdict, http, records)
 
     def _doubted(self, key: Key, verdict: ItemVerdict) -> ItemVerdict:
         """The verdict, given that an earlier removal may have been carried out, or may be yet."""
         return doubted_verdict(self._items[key], verdict) if key in self._doubtful else verdict
 
-    def _settle(self, key: Key, there: ListedRecords, *, of: str) -> None:
+    def _settle(self, key: Key, listed: ListedRecords, *, of: str) -> None:
         """Record what the list shows of a request whose result is unknown; `of` was lost."""
-        verdict = settled_verdict(self._items[key], there.of(*key), of)
+        verdict = settled_verdict(self._items[key], listed.of(*key), of)
         self._doubtful.add(key)
         if verdict.status != self._items[key].status or verdict.status == "unknown":
             self._conclude(key, "settled", verdict)
@@ -684,12 +684,12 @@ class JobRun:
 
     def _before(self, change: Change) -> tuple[Record, ...]:
         """The records that a removal takes: as the service lists them, else as the plan has."""
-        there = () if self.there is None else self.there.of(*change.key)
-        return there or change.rows
+        records = () if self.listed is None else self.listed.of(*change.key)
+        return records or change.rows
 
     def _listed(self) -> ListedRecords | None:
         """The records that are listed now; `None` where that cannot be known."""
-        if self.there is None:
+        if self.listed is None:
             return None
         try:
             return list_records(self.client)
@@ -702,7 +702,7 @@ class JobRun:
         A service may carry out a request long after its response was lost: that is seen here too.
         """
         quiet = self.job.kind == "restore" and not self._doubtful
-        if not self._sent or self.there is None or quiet:
+        if not self._sent or self.listed is None or quiet:
             return
         after = self._listed()
         if after is None:
@@ -728,7 +728,7 @@ class JobRun:
         whole = {state for state, kind in sent if not kind}
         lost = [
             record
-            for key, records in self.there.records.items()
+            for key, records in self.listed.records.items()
             for record in records
             if key not in sent and key[0] not in whole and not after.of(*key)
         ]
@@ -751,14 +751,14 @@ class JobRun:
     def _way_out(self) -> list[str]:
         """What to do about what cannot be settled, as the service does not list."""
         statuses = {self._items[change.key].status for change in self.changes}
-        if self.there is not None or "unknown" not in statuses:
+        if self.listed is not None or "unknown" not in statuses:
             return []
         return [_UNKNOWN_STATE if self.job.kind == "remove_state" else _UNKNOWN]
 
 
-def _reappeared(change: Change, item: ReceiptItem, there: ListedRecords | None) -> str:
+def _reappeared(change: Change, item: ReceiptItem, listed: ListedRecords | None) -> str:
     """The sentence for a record that came back after it was removed; "" where none did."""
-    if item.status not in {"removed", "gone"} or there is None or not there.of(*change.key):
+    if item.status not in {"removed", "gone"} or listed is None or not listed.of(*change.key):
         return ""
     new = "make a new plan" if change.nexus_type else "run it once more"
     return (

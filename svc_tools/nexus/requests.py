@@ -274,17 +274,17 @@ def _addition(record: Record) -> Call:
     )
 
 
-def mismatch(change: Change, there: tuple[Record, ...]) -> tuple[str, str] | None:
+def mismatch(change: Change, records: tuple[Record, ...]) -> tuple[str, str] | None:
     """Why nothing may be sent, given the records on the service: a status and a sentence.
 
     `None` where it may be sent. Every record on the service must be one that the user saw when
     deciding, each another one: a record that was added since is never removed along with them, and
     never overwritten by a restore.
     """
-    alone = [record for record, row in _with_rows(change, there) if row is None]
+    alone = [record for record, row in _with_rows(change, records) if row is None]
     if change.action in ADDED and change.action != "replace":
-        return _not_put(change, there, alone)
-    if not there:
+        return _not_put(change, records, alone)
+    if not records:
         return "absent", f"There is no {change.named} on the service (any more): nothing to remove."
     if change.action == "remove_all":
         return None
@@ -294,13 +294,13 @@ def mismatch(change: Change, there: tuple[Record, ...]) -> tuple[str, str] | Non
             f" ({_differences(change, alone[0])}). It was left alone; to remove it, make a plan"
             " from what the service lists now."
         )
-    if len(_staying(change, there)) > 1:
+    if len(_staying(change, records)) > 1:
         return "changed", (
             f"{change.named} was left alone: several records on the service fit the one that is to"
             " stay, and the plan does not identify it. Make the plan from what the service"
             " lists now."
         )
-    return _not_addable(change, with_listed_record(change, there).record)
+    return _not_addable(change, with_listed_record(change, records).record)
 
 
 def _not_restored(change: Change, alone: list[Record]) -> tuple[str, str]:
@@ -310,20 +310,20 @@ def _not_restored(change: Change, alone: list[Record]) -> tuple[str, str]:
 
 
 def _not_put(
-    change: Change, there: tuple[Record, ...], alone: list[Record]
+    change: Change, records: tuple[Record, ...], alone: list[Record]
 ) -> tuple[str, str] | None:
     """The same for a record that is to be added or changed."""
     if change.action == "restore":
-        return _not_restored(change, alone) if there else _not_addable(change, change.record)
+        return _not_restored(change, alone) if records else _not_addable(change, change.record)
     record = change.record or {}
-    if not record or (not there and change.action == "edit"):
+    if not record or (not records and change.action == "edit"):
         return "absent", f"There is no {change.named} on the service (any more): nothing to change."
-    if len(there) == 1 and not _unlike(record, there[0], loose=False):
+    if len(records) == 1 and not _unlike(record, records[0], loose=False):
         return ADDED[change.action], f"{change.named} is there as it should be; nothing was sent."
-    what = "; ".join(details_in_words(record) for record in there)
-    if there and change.action == "add":
+    what = "; ".join(details_in_words(record) for record in records)
+    if records and change.action == "add":
         return "changed", f"{change.named} is registered already ({what}): nothing was sent."
-    if alone or len(there) > 1:
+    if alone or len(records) > 1:
         return "changed", (
             f"{change.named} was left alone: another record than expected is on the service"
             f" ({what})."
@@ -358,30 +358,30 @@ def unaddable(record: Record | None) -> str:
     return ""
 
 
-def with_listed_record(change: Change, there: tuple[Record, ...]) -> Change:
+def with_listed_record(change: Change, records: tuple[Record, ...]) -> Change:
     """The change with the record to be added again as the service has it.
 
     A ticked file may have fewer details of it, or write them in another way.
     """
     if change.action != "replace" or change.record is None:
         return change
-    staying = _staying(change, there)
+    staying = _staying(change, records)
     return replace(change, record=staying[0]) if staying else change
 
 
-def extra_details(change: Change, there: tuple[Record, ...]) -> str:
+def extra_details(change: Change, records: tuple[Record, ...]) -> str:
     """What the service has of the records and the plan has not, in words; "" for nothing."""
     return "; ".join(
         f"{name} {_quoted(compared(record, name))}"
-        for record, row in _with_rows(change, there)
+        for record, row in _with_rows(change, records)
         for name in DETAILS
         if row is not None and compared(row, name) is None and compared(record, name) is not None
     )
 
 
-def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:
+def _unlike(row: Record, record: Record, *, loose: bool) -> list[str]:
     """The fields in which two records differ, in words."""
-    triples = [(name, compared(row, name), compared(there, name)) for name in DETAILS]
+    triples = [(name, compared(row, name), compared(record, name)) for name in DETAILS]
     return [
         f"{name} {_quoted(is_there)} there, {_quoted(expected)} expected"
         for name, expected, is_there in triples
@@ -389,14 +389,14 @@ def _unlike(row: Record, there: Record, *, loose: bool) -> list[str]:
     ]
 
 
-def _with_rows(change: Change, there: tuple[Record, ...]) -> list[tuple[Record, Record | None]]:
+def _with_rows(change: Change, records: tuple[Record, ...]) -> list[tuple[Record, Record | None]]:
     """Each record that is there with the row of the plan most like it, each row for one record.
 
     A record that fits no row that is left has `None`.
     """
     left = [*change.rows]
     found: list[tuple[Record, Record | None]] = []
-    for record in there:
+    for record in records:
         fits = [row for row in left if not _unlike(row, record, loose=change.loose)]
         row = min(fits, key=lambda row: len(_unlike(row, record, loose=False)), default=None)
         if row is not None:
@@ -405,19 +405,19 @@ def _with_rows(change: Change, there: tuple[Record, ...]) -> list[tuple[Record, 
     return found
 
 
-def _staying(change: Change, there: tuple[Record, ...]) -> list[Record]:
+def _staying(change: Change, records: tuple[Record, ...]) -> list[Record]:
     """The records that the one to be added again may be, each once."""
     fitting: list[Record] = []
-    for record, row in _with_rows(change, there):
+    for record, row in _with_rows(change, records):
         is_it = row is not None and row == change.record
         if is_it and all(_unlike(other, record, loose=False) for other in fitting):
             fitting.append(record)
     return fitting if change.action == "replace" else []
 
 
-def _differences(change: Change, there: Record) -> str:
+def _differences(change: Change, record: Record) -> str:
     """What differs from the most alike of the rows, in words."""
-    found = [_unlike(row, there, loose=change.loose) for row in change.rows]
+    found = [_unlike(row, record, loose=change.loose) for row in change.rows]
     fewest = min(found, key=len, default=["no such record"])
     return "; ".join(fewest) or "there are more of them"
 
@@ -540,7 +540,7 @@ def removal_verdict(change: Change, expected: int | None, result: RequestResult)
 
 
 def accepted_verdict(
-    item: ReceiptItem, verdict: ItemVerdict, http: int | None, there: tuple[Record, ...] | None
+    item: ReceiptItem, verdict: ItemVerdict, http: int | None, records: tuple[Record, ...] | None
 ) -> ItemVerdict:
     """What a removal did that the service accepted without reporting its result.
 
@@ -548,12 +548,12 @@ def accepted_verdict(
         item: the state and type.
         verdict: what its response means.
         http: the status of the response.
-        there: the records of its state and type that are listed now; `None` where that is not
+        records: the records of its state and type that are listed now; `None` where that is not
             known.
     """
-    if there:
-        return settled_verdict(item, there, "the number of records")
-    if there is not None or http in _DONE:
+    if records:
+        return settled_verdict(item, records, "the number of records")
+    if records is not None or http in _DONE:
         return verdict
     message = (
         f"The service accepted the removal of {item.named} (status {http}). Whether it was carried"
@@ -589,8 +589,8 @@ def _other_subject(change: Change, response: NexusRemoval) -> str:
 
 
 def _differing(response: NexusRecord, record: Record) -> str:
-    there = response.model_dump()
-    return ", ".join(name for name in FIELDS if compared(there, name) != compared(record, name))
+    returned = response.model_dump()
+    return ", ".join(name for name in FIELDS if compared(returned, name) != compared(record, name))
 
 
 def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str) -> ItemVerdict:
@@ -623,34 +623,34 @@ def _failed(change: Change, result: RequestResult, error: SvcError, *, done: str
     return ItemVerdict("refused", message)
 
 
-def settled_verdict(item: ReceiptItem, there: tuple[Record, ...], of: str) -> ItemVerdict:
+def settled_verdict(item: ReceiptItem, records: tuple[Record, ...], of: str) -> ItemVerdict:
     """What the list shows of a request whose response was lost.
 
     Args:
         item: the state and type: its last request, and the records as they were before it.
-        there: the records of its state and type that are listed now.
+        records: the records of its state and type that are listed now.
         of: what was lost, for the sentence.
     """
     if item.step == "add":
-        return _settled_addition(item, there)
-    if not there and (item.deleted or item.accepted):
+        return _settled_addition(item, records)
+    if not records and (item.deleted or item.accepted):
         by = "as the service reported" if item.deleted else "for the service had accepted that"
         gone = ItemVerdict("removed", f"{item.named} was removed, {by}.")
         return removed_only_verdict(item, gone) if item.action in TWO_STEPS else gone
-    if not there:
+    if not records:
         gone = ItemVerdict(
             "gone",
             f"{item.named} is gone: it is no longer listed. Whether this request removed it is"
             f" not known: {of} was lost.",
         )
         return removed_only_verdict(item, gone) if item.action in TWO_STEPS else gone
-    if _as_before(item, there):
+    if _as_before(item, records):
         return ItemVerdict(
             "still_there",
             f"{item.named} is still listed as it was: it was not removed, or not yet. Run it again"
             " to settle it.",
         )
-    left, before = len(there), len(item.before)
+    left, before = len(records), len(item.before)
     return ItemVerdict(
         "unknown",
         f"Whether {item.named} was removed is not known: {counted(left, 'record')}"
@@ -669,15 +669,15 @@ def doubted_verdict(item: ReceiptItem, verdict: ItemVerdict) -> ItemVerdict:
     return replace(verdict, status="still_there") if verdict.status == "refused" else verdict
 
 
-def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> ItemVerdict:
+def _settled_addition(item: ReceiptItem, records: tuple[Record, ...]) -> ItemVerdict:
     """The result of an addition or an edit, by the records that the service lists for its key."""
-    if not there:
+    if not records:
         lost = ItemVerdict("refused", f"{item.named} is not listed: it was not added.")
         return removed_only_verdict(item, lost) if item.action in TWO_STEPS else lost
-    same = item.record is not None and _compared(item.record) in map(_compared, there)
-    if same and len(there) == 1:
+    same = item.record is not None and _compared(item.record) in map(_compared, records)
+    if same and len(records) == 1:
         return ItemVerdict(ADDED[item.action], f"{item.named} is there as it should be.")
-    if item.action in _EDITS and _as_before(item, there):
+    if item.action in _EDITS and _as_before(item, records):
         return ItemVerdict(
             "still_there",
             f"{item.named} is still listed as it was: it was not changed, or not yet. Run it again"
@@ -686,7 +686,7 @@ def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> ItemVerdi
     if same:
         return ItemVerdict(
             "unknown",
-            f"Whether {item.named} was added is not known: {len(there)} records are listed, and"
+            f"Whether {item.named} was added is not known: {len(records)} records are listed, and"
             " the one that was to be added is among them. Look on the service.",
             flagged=True,
         )
@@ -697,19 +697,19 @@ def _settled_addition(item: ReceiptItem, there: tuple[Record, ...]) -> ItemVerdi
     )
 
 
-def _as_before(item: ReceiptItem, there: tuple[Record, ...]) -> bool:
-    return sorted(map(_compared, there)) == sorted(map(_compared, item.before))
+def _as_before(item: ReceiptItem, records: tuple[Record, ...]) -> bool:
+    return sorted(map(_compared, records)) == sorted(map(_compared, item.before))
 
 
-def unlike_sent(item: ReceiptItem, there: tuple[Record, ...]) -> str:
+def unlike_sent(item: ReceiptItem, records: tuple[Record, ...]) -> str:
     """What is wrong where a record that was saved is not the only one listed, as it was sent."""
     if (
-        len(there) == 1
+        len(records) == 1
         and item.record is not None
-        and _compared(item.record) == _compared(there[0])
+        and _compared(item.record) == _compared(records[0])
     ):
         return ""
-    listed = "; ".join(map(details_in_words, there)) or "no record"
+    listed = "; ".join(map(details_in_words, records)) or "no record"
     return f"{item.message} The service lists {listed}: look there."
 
 

@@ -217,9 +217,9 @@ def abilities(client: Svc) -> Abilities:
     return abilities_given(client, list_records(client))
 
 
-def abilities_given(client: Svc, there: ListedRecords | None) -> Abilities:
+def abilities_given(client: Svc, listed: ListedRecords | None) -> Abilities:
     """What the service can do, given what it lists."""
-    lists, adds = there is not None, _described_addition(client)
+    lists, adds = listed is not None, _described_addition(client)
     if lists and adds is not False:
         return Abilities(lists, adds, UNDO_NOTE if adds else UNKNOWN_UNDO_NOTE)
     lacks = [] if lists else ["list records"]
@@ -247,15 +247,15 @@ def _complete_list(client: Svc) -> NexusList | str:
         if error.status_code in ABSENT:
             return f"The service does not list nexus records (HTTP {error.status_code})"
         raise
-    there, more = len(response.nexus), response.model_extra or {}
+    listed, more = len(response.nexus), response.model_extra or {}
     counts = [
         number for number in (response.count, *map(more.get, _TOTALS)) if isinstance(number, int)
     ]
-    if (count := max(counts, default=0)) > there:  # a part proves nothing of the rest
-        part = f"{there:,} of its {count:,} records"
+    if (count := max(counts, default=0)) > listed:  # a part proves nothing of the rest
+        part = f"{listed:,} of its {count:,} records"
         return f"The service lists {part}, which is not the whole register"
     if any(map(more.get, _FURTHER)):
-        return f"The service lists {there:,} records and has more, so it is not the whole register"
+        return f"The service lists {listed:,} records and has more, so it is not the whole register"
     return response
 
 

@@ -518,13 +518,13 @@ def says_of_tax(label: Hashable) -> Literal["exempt", "taxable"] | None:
     "Not taxable" and "nontaxable" say what is exempt, "non-exempt" what is taxable. A name with
     both ("Taxable/Exempt") says neither: its cells do.
     """
-    said = {
+    meanings = {
         "exempt" if (match["exempt"] is None) == bool(match["off"]) else "taxable"
         for match in _TAXABLE_WORDS.finditer(plain_name(label))
     }
-    if len(said) != 1:
+    if len(meanings) != 1:
         return None
-    return "exempt" if "exempt" in said else "taxable"
+    return "exempt" if "exempt" in meanings else "taxable"
 
 
 def refuse_opposite(role: str, label: object) -> None:

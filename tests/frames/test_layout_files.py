@@ -234,7 +234,7 @@ def test_a_file_is_read_by_a_layout_that_a_file_left(embedded, tmp_path):
 
 
 def test_a_part_that_only_later_rows_have_is_seen(embedded, tmp_path, monkeypatch):
-    monkeypatch.setattr("svc_tools.frames.files.job.MOST_ROWS", 5)
+    monkeypatch.setattr("svc_tools.frames.files.job.DECIDING_ROWS", 5)
     monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 5)
     less = [f"{float(total) - 1:.2f}" for total in TOTAL]
     late = month(Discount=["1.00"] * 5, Total=less)

@@ -281,7 +281,7 @@ def test_exposure_asks_what_the_columns_leave_open(tmp_path) -> None:
 
 
 def test_what_only_later_rows_show_is_asked_too(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("svc_tools.frames.sales.exposure.MOST_ROWS", 40)
+    monkeypatch.setattr("svc_tools.frames.sales.exposure.DECIDING_ROWS", 40)
     monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 20)
     rows = {"State": "WA", "Order Date": "2026-08-14", "Type": "Sale"}
     sold = pd.DataFrame([rows | {"Order": f"A{number}"} for number in range(100)])

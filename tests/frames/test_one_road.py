@@ -248,7 +248,7 @@ def test_a_file_is_read_twice_and_nothing_is_computed_without_rows(
     monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 1_000)
     monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", 1 << 16)
     monkeypatch.setattr(
-        "svc_tools.frames.files.job.MOST_ROWS", 1
+        "svc_tools.frames.files.job.DECIDING_ROWS", 1
     )  # the layout is of the first rows
     frame = orders(9_000).drop(columns="city")
     frame["sold"] = "2026-04-01"

@@ -482,7 +482,7 @@ def test_a_return_by_its_quantity_far_down_in_a_large_frame_is_asked_about_too()
 def test_a_return_by_its_quantity_far_down_in_a_file_is_asked_about_too(
     embedded, tmp_path, monkeypatch, tax
 ):
-    monkeypatch.setattr("svc_tools.frames.files.job.MOST_ROWS", 5)
+    monkeypatch.setattr("svc_tools.frames.files.job.DECIDING_ROWS", 5)
     monkeypatch.setattr("svc_tools.tables.tabular._PARQUET_ROWS", 5)
     rows = pd.DataFrame(
         {

@@ -68,9 +68,9 @@ def _left_out(frame: pd.DataFrame, absent: list[Hashable]) -> str | None:
     """What to look up again with where all missing columns are those of a lookup of some."""
     names: list[str] = []
     short = False
-    for one in map(str, absent):
-        name = next((name for name in LOOKUP_COLUMNS if one.endswith(name)), "")
-        prefix = one.removesuffix(name)
+    for label in map(str, absent):
+        name = next((name for name in LOOKUP_COLUMNS if label.endswith(name)), "")
+        prefix = label.removesuffix(name)
         if not name or f"{prefix}lookup_status" not in frame.columns:
             return None
         names.append(name)
@@ -108,15 +108,17 @@ def placed(frame: pd.DataFrame, prefix: str, columns: Mapping[str, Any]) -> pd.D
     Nothing of the frame itself is copied or moved: a user's columns stay where they are.
     """
     made, ours = frame.copy(deep=False), added_positions(frame).get(prefix)
-    labels = [one if not ours or at in ours else None for at, one in enumerate(frame.columns)]
+    labels = [label if not ours or at in ours else None for at, label in enumerate(frame.columns)]
     with warnings.catch_warnings():
         # every column is a separate array: the frame is not fragmented as the warning says
         warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
         for place, name in enumerate(ADDED_COLUMNS):
             if name not in columns:
                 continue
-            before = (prefix + one for one in reversed(ADDED_COLUMNS[:place]))
-            last = next((labels.index(one) for one in before if one in labels), len(labels) - 1)
+            before = (prefix + earlier for earlier in reversed(ADDED_COLUMNS[:place]))
+            last = next(
+                (labels.index(label) for label in before if label in labels), len(labels) - 1
+            )
             made.insert(last + 1, prefix + name, columns[name])
             labels.insert(last + 1, prefix + name)
     return made
@@ -359,7 +361,9 @@ def _free_prefix(frame: pd.DataFrame) -> str:
     """A prefix with which no column has the name of one that is added."""
     labels = {*map(str, frame.columns)}
     tries = ("svc_", *(f"svc{number}_" for number in range(2, 100)))
-    return next(one for one in tries if not any(one + name in labels for name in ADDED_COLUMNS))
+    return next(
+        prefix for prefix in tries if not any(prefix + name in labels for name in ADDED_COLUMNS)
+    )
 
 
 def without_tax(

@@ -89,12 +89,12 @@ def _truth(value: object, name: Hashable, *, missing: bool) -> bool:
 def _rates_one_by_one(column: pd.Series, name: str) -> Rates:
     codes, uniques = pd.factorize(column)
     read = [_rate(value, name) for value in list(uniques)]
-    units = np.array([one if isinstance(one, int) else 0 for one in read] + [0], np.int64)
-    missing = np.array([not isinstance(one, int) for one in read] + [True], bool)
+    units = np.array([rate if isinstance(rate, int) else 0 for rate in read] + [0], np.int64)
+    missing = np.array([not isinstance(rate, int) for rate in read] + [True], bool)
     wrong: dict[int, str] = {}
-    for code, one in enumerate(read):
-        if isinstance(one, str):
-            wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), one)
+    for code, rate in enumerate(read):
+        if isinstance(rate, str):
+            wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), rate)
     return Rates(units[codes], missing[codes], wrong)
 
 

@@ -95,7 +95,7 @@ class Stamp(dict[str, "Mapping[str, Mapping[str, Any]]"]):
 
     def write(self, frame: pd.DataFrame) -> None:
         """Store the stamp with a frame, in place of an earlier one."""
-        others = {name: one for name, one in frame.attrs.items() if name not in _EVERY_KEY}
+        others = {name: value for name, value in frame.attrs.items() if name not in _EVERY_KEY}
         frame.attrs = {**others, KEY: self} if self else others
 
     def on(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -152,11 +152,11 @@ def _of_earlier(attributes: Mapping[Any, Any]) -> dict[str, Any]:
     parts = {part: attributes.get(name) for name, part in _EARLIER.items()}
     lookups: dict[str, dict[str, Any]] = {}
     with contextlib.suppress(ValueError, TypeError, LookupError, AttributeError):
-        for one in json.loads(attributes.get("svc_answers", "{}"))["of"]:
-            scalars = {role: _day(value) for role, value in one["scalars"].items()}
-            inputs = {"columns": one["columns"], "scalars": scalars}
-            known = {"inputs": inputs, "service": one["name"], "address": one["service"]}
-            lookups[one["prefix"]] = {**one, **known}
+        for lookup in json.loads(attributes.get("svc_answers", "{}"))["of"]:
+            scalars = {role: _day(value) for role, value in lookup["scalars"].items()}
+            inputs = {"columns": lookup["columns"], "scalars": scalars}
+            known = {"inputs": inputs, "service": lookup["name"], "address": lookup["service"]}
+            lookups[lookup["prefix"]] = {**lookup, **known}
     note = attributes.get("svc_lookup")
     if isinstance(note, dict):  # of the last lookup alone
         known = lookups.get(note.get("prefix", ""), {})

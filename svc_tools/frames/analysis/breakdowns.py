@@ -91,7 +91,7 @@ class Breakdown(ABC):
             for name, column in _ADDED.items()
         }
         flags = (rows.money("tax").missing, review_codes(rows).where(bool))
-        untaxed, to_review = (Coded(one.astype(np.int64), (False, True)) for one in flags)
+        untaxed, to_review = (Coded(flag.astype(np.int64), (False, True)) for flag in flags)
         codes, values = combined([*self.keys_of(rows), untaxed, to_review])
         sales = None if goods.label is None else goods.money
         self._sums.add(Coded(codes, tuple(values)), {"sales": sales, **known})
@@ -109,7 +109,7 @@ class Breakdown(ABC):
         groups: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         for value in self._sums.rows:
             groups.setdefault(value[:-2], []).append(value)
-        order = sorted(groups, key=lambda group: [(not one, one) for one in group])
+        order = sorted(groups, key=lambda group: [(not text, text) for text in group])
         parts = [groups[group] for group in order]
         made = pd.DataFrame(
             {
@@ -119,15 +119,15 @@ class Breakdown(ABC):
                 },
                 "rows": self._rows(parts),
                 "rows_with_tax": self._rows(
-                    [[one for one in some if not one[-2]] for some in parts]
+                    [[key for key in some if not key[-2]] for some in parts]
                 ),
                 **{
                     name: money_column([self._total(name, some) for some in parts])
                     for name in _DOLLARS
                 },
-                "rows_to_review": self._rows([[one for one in some if one[-1]] for some in parts]),
+                "rows_to_review": self._rows([[key for key in some if key[-1]] for some in parts]),
                 "rows_without_tax": self._rows(
-                    [[one for one in some if one[-2]] for some in parts]
+                    [[key for key in some if key[-2]] for some in parts]
                 ),
             }
         )
@@ -135,11 +135,11 @@ class Breakdown(ABC):
         return made
 
     def _rows(self, parts: Sequence[Iterable[tuple[Any, ...]]]) -> np.ndarray:
-        return np.array([sum(self._sums.rows[one] for one in some) for some in parts], np.int64)
+        return np.array([sum(self._sums.rows[key] for key in some) for some in parts], np.int64)
 
     def _total(self, name: str, values: Iterable[tuple[Any, ...]]) -> Decimal | None:
-        sums = (self._sums.dollars(name, one) for one in values)
-        known = [one for one in sums if one is not None]
+        sums = (self._sums.dollars(name, key) for key in values)
+        known = [amount for amount in sums if amount is not None]
         return sum(known, dollars(0)) if known else None
 
     def shown(self, width: int | None = None) -> Table:
@@ -211,5 +211,5 @@ class ByMonth(Breakdown):
         return states_of(rows), months
 
 
-BREAKDOWNS: Mapping[str, type[Breakdown]] = {one.name: one for one in (ByMonth,)}
+BREAKDOWNS: Mapping[str, type[Breakdown]] = {breakdown.name: breakdown for breakdown in (ByMonth,)}
 """The breakdowns by name."""

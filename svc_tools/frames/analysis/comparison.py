@@ -118,7 +118,7 @@ def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[ClassSums]
         """The sums of the rows; `None` for a code without known rows."""
         sums = sums_by(codes[rows], cents[rows], size)
         known = count(known_rows)
-        return [dollars(one) if n else None for one, n in zip(sums, known, strict=True)]
+        return [dollars(total) if n else None for total, n in zip(sums, known, strict=True)]
 
     collected, difference = compared.collected, compared.difference.cents
     over, under, within = (compared.rows_of(name) for name in CLASSES[: _WITHIN + 1])
@@ -138,14 +138,14 @@ def sums_of(compared: Compared, codes: np.ndarray, size: int) -> list[ClassSums]
         add(collected.cents, unexpected, unexpected),
         add(compared.expected.cents, uncollected, uncollected),
     ]
-    return [ClassSums(*one) for one in zip(*columns, strict=True)]
+    return [ClassSums(*row) for row in zip(*columns, strict=True)]
 
 
 def sum_columns(sums: Sequence[ClassSums]) -> dict[str, Any]:
     """The fields of `ClassSums` as columns: counts as whole numbers, dollars as exact decimals."""
     columns: dict[str, Any] = {}
     for field in fields(ClassSums):
-        values = [getattr(one, field.name) for one in sums]
+        values = [getattr(row, field.name) for row in sums]
         is_count = field.name.endswith("rows")
         columns[field.name] = np.array(values, np.int64) if is_count else money_column(values)
     return columns

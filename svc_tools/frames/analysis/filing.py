@@ -119,7 +119,7 @@ def filing(
         table=table,
         left_out=left_out,
         lines=lines.frame,
-        totals=_totals(table, lines, left_out, int(states.where(lambda one: not one).sum())),
+        totals=_totals(table, lines, left_out, int(states.where(lambda value: not value).sum())),
         rests_on=rests_on(rows.at(every), goods.at(every)),
         by_level=by_level,
         period=period,
@@ -127,7 +127,7 @@ def filing(
         notes=(
             *notes,
             *how,
-            *undated(None if period is None else periods.where(lambda one: not one)),
+            *undated(None if period is None else periods.where(lambda value: not value)),
         ),
     )
 
@@ -158,7 +158,7 @@ def _of_state(states: Coded[str], code: str) -> np.ndarray:
     Raises:
         ValueError: no row has them.
     """
-    in_state = states.where(lambda one: one == code)
+    in_state = states.where(lambda state: state == code)
     if not in_state.any():
         counts = sorted(states.counts(), key=lambda pair: (-pair[1], pair[0]))
         listed = ", ".join(f"{name or 'not known'} {rows:,}" for name, rows in counts)
@@ -198,7 +198,7 @@ def _totals(
         tax=taxed.due.total() or _ZERO,
         no_code_rows=int(table["rows"][uncoded].sum()),
         no_code_tax=_total(table, "tax", uncoded),
-        partial_rows=int(lines.where(lambda one: one.partial).sum()),
+        partial_rows=int(lines.where(lambda status: status.partial).sum()),
         review_rows=int(marked.sum()),
         review_tax=taxed.due.total(marked) or _ZERO,
         left_out_rows=len(left_out),
@@ -315,13 +315,13 @@ class Filing:
             local = LOCATION in set(level)
             levels = ("state", LOCATION) if local else ("state", "county", "city", "district")
             ties += [
-                self._tie("tax", level.eq(one).to_numpy(bool), *_LEVEL_COLUMNS[one], name=one)
-                for one in levels
+                self._tie("tax", level.eq(name).to_numpy(bool), *_LEVEL_COLUMNS[name], name=name)
+                for name in levels
             ]
         return tuple(ties)
 
     def _tie(self, column: str, rows: np.ndarray, *of_lines: str, name: str = "") -> Tie:
-        lines = sum((_total(self.lines, self.prefix + one) for one in of_lines), _ZERO)
+        lines = sum((_total(self.lines, self.prefix + label) for label in of_lines), _ZERO)
         return Tie(f"{name} {column}".strip(), _total(self.table, column, rows), lines)
 
     @property
@@ -354,16 +354,16 @@ class Filing:
         """The rows left out by reason and detail, the most frequent first."""
         codes, cells = combined([coded(self.left_out, name) for name in ("reason", "detail")])
         counts = np.bincount(codes, minlength=len(cells)).tolist()
-        order = sorted(range(len(cells)), key=lambda one: -counts[one])
+        order = sorted(range(len(cells)), key=lambda place: -counts[place])
         sums = {}
         for name in ("sales", "tax"):
             added = dollars_by(codes, money(self.left_out, name), len(cells))
-            sums[name] = [added[one] for one in order]
+            sums[name] = [added[place] for place in order]
         return pd.DataFrame(
             {
-                "reason": text_column(cells[one][0] for one in order),
-                "detail": text_column(cells[one][1] for one in order),
-                "rows": np.array([counts[one] for one in order], np.int64),
+                "reason": text_column(cells[place][0] for place in order),
+                "detail": text_column(cells[place][1] for place in order),
+                "rows": np.array([counts[place] for place in order], np.int64),
                 **{name: money_column(values) for name, values in sums.items()},
             }
         )
@@ -527,7 +527,8 @@ def _filing_table(lines: Enriched, state: str, periods: Coded[str]) -> tuple[pd.
         else:
             units = [np.array([part.units for part in each], np.int64)[own] for each in parts]
             taxes = {
-                name: (one.cents[here], one.missing[here]) for name, one in level_taxes.items()
+                name: (amounts.cents[here], amounts.missing[here])
+                for name, amounts in level_taxes.items()
             }
             shares, whole = _shares_of(levels, units, tax, taxed.taxable.cents[here], taxes)
             by_level &= bool(whole.all())
@@ -603,12 +604,12 @@ def return_rows(cell: str | None, rate: int, *, state: str) -> tuple[ReturnRow, 
         return _without_code("the result's jurisdictions cannot be read")
     if not components:
         return _without_code("the result names no jurisdictions")
-    if sum(one.units for one in components) != rate:
+    if sum(component.units for component in components) != rate:
         return _without_code("the jurisdictions' rates do not add up to the rate")
     local = [
-        ReturnRow(one.level, one.code, one.name, one.units)
-        for one in components
-        if one.level != "state"
+        ReturnRow(component.level, component.code, component.name, component.units)
+        for component in components
+        if component.level != "state"
     ]
     if len({part.key for part in local}) < len(local):
         return _without_code("the result names a jurisdiction twice")
@@ -625,10 +626,12 @@ def _without_code(reason: str) -> tuple[ReturnRow, ...]:
 
 def _state_part(components: Sequence[Component], state: str) -> ReturnRow:
     """The state's part; where the result names none, the state levies no tax."""
-    found = [one for one in components if one.level == "state"]
+    found = [component for component in components if component.level == "state"]
     if not found:
         return ReturnRow("state", None, STATES[state], 0)
-    return ReturnRow("state", found[0].code, found[0].name, sum(one.units for one in found))
+    return ReturnRow(
+        "state", found[0].code, found[0].name, sum(component.units for component in found)
+    )
 
 
 _LOCATION_CODE = re.compile(r"L?([0-9]{4})", re.ASCII)
@@ -676,14 +679,16 @@ def _shares_of(
     for level in dict.fromkeys(levels):
         columns = [level_taxes[name] for name in _LEVEL_COLUMNS.get(level, ())]
         totals[level] = sum((cents for cents, _ in columns), np.zeros(len(tax), np.int64))
-        here = sum(exact[place] for place, one in enumerate(levels) if one == level)
+        here = sum(exact[place] for place, of_part in enumerate(levels) if of_part == level)
         for _, missing in columns:
             by_level &= ~missing
         by_level &= np.abs(totals[level] * UNITS_PER_ONE - here) < UNITS_PER_ONE * len(columns)
     by_level &= sum(totals.values(), np.zeros(len(tax), np.int64)) == tax
-    shares = shared_out(np.where(by_level, 0, tax), [np.where(by_level, 0, one) for one in exact])
+    shares = shared_out(
+        np.where(by_level, 0, tax), [np.where(by_level, 0, weights) for weights in exact]
+    )
     for level, total in totals.items():
-        places = [place for place, one in enumerate(levels) if one == level]
+        places = [place for place, of_part in enumerate(levels) if of_part == level]
         within = [np.where(by_level, exact[place], 0) for place in places]
         whole = np.where(by_level, total, 0)
         shared = [whole] if len(places) == 1 else shared_out(whole, within)
@@ -722,20 +727,20 @@ def _summed(
     present = sorted((code for code in range(size) if counts[code]), key=order)
     of = [parts[code % len(parts)] for code in present]
     units = [part.units for part in of]
-    missing = np.array([one is None for one in units], bool)
+    missing = np.array([rate is None for rate in units], bool)
     columns = (
         text_column(names[code // len(parts)] for code in present),
         text_column(part.level for part in of),
         text_column(part.code for part in of),
         np.array([is_official(part.code) for part in of], bool),
         text_column(part.name for part in of),
-        decimals(np.array([one or 0 for one in units], np.int64), missing, RATE),
+        decimals(np.array([rate or 0 for rate in units], np.int64), missing, RATE),
         np.array([counts[code] for code in present], np.int64),
         money_column([dollars(taxable[code]) for code in present]),
         money_column([dollars(exempt[code]) for code in present]),
         money_column([dollars(tax[code]) for code in present]),
         money_column(
-            [_of_total(taxable[code], one) for code, one in zip(present, units, strict=True)]
+            [_of_total(taxable[code], rate) for code, rate in zip(present, units, strict=True)]
         ),
     )
     return pd.DataFrame(dict(zip(FILING_COLUMNS, columns, strict=True)))

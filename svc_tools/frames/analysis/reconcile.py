@@ -149,10 +149,10 @@ def _of_rows(of: ColumnRead, taxed: TaxedRows, goods: Goods) -> tuple[Dollars, l
     What was collected on the whole order counts in the row that has the amounts of the order. Where
     each line has its own tax, it is shared out over them in proportion to it.
     """
-    read, said = of.read.of, list(of.notes)
+    read, notes = of.read.of, list(of.notes)
     ended = of.read.ended & (read.cents != 0)
     if ended.any():
-        said.append(
+        notes.append(
             f"{counted(int(ended.sum()), 'row')} canceled, not paid or no sale:"
             f" {exact_dollars(dollars(int(read.cents[ended].sum())))} collected is compared all the"
             " same, as it stands there"
@@ -163,13 +163,13 @@ def _of_rows(of: ColumnRead, taxed: TaxedRows, goods: Goods) -> tuple[Dollars, l
     left = {row: why for row, why in read.wrong.items() if not (elsewhere[row] and _is_blank(why))}
     read = read._replace(wrong=left)
     if codes is None or not (of.term.once or of.term.head):
-        return read, said
+        return read, notes
     sold = np.abs(taxed.taxable.cents) + np.abs(taxed.exempt.cents)
     sold = np.where(taxed.taxable.missing, np.abs(goods.money.cents), sold)
     weights = order_weights(codes, taxed.due, sold)
     shared, several = shared_by_order(codes, read.cents, weights)
     if several:
-        said.append(
+        notes.append(
             f"{of.term.label!r} is shared out over the lines of {counted(several, 'order')}, in"
             " proportion to their tax"
         )
@@ -180,7 +180,7 @@ def _of_rows(of: ColumnRead, taxed: TaxedRows, goods: Goods) -> tuple[Dollars, l
     has[codes[there & (codes >= 0)]] = True
     filled = given & has[codes]
     wrong = {row: why for row, why in read.wrong.items() if not filled[row]}
-    return read._replace(cents=shared, wrong=wrong), said
+    return read._replace(cents=shared, wrong=wrong), notes
 
 
 def _is_blank(why: str) -> bool:
@@ -295,7 +295,7 @@ def _reasons(rows: Enriched, compared: Compared, wrong: dict[int, str]) -> Coded
     return recoded(codes, (*values, *proved))
 
 
-_PARTS = {one.fact: one.name for one in FACTS if one.name in RATE_COLUMNS[1:]}
+_PARTS = {column.fact: column.name for column in FACTS if column.name in RATE_COLUMNS[1:]}
 
 
 def _evidence(rows: Enriched, compared: Compared, which: np.ndarray) -> Evidence:
@@ -369,10 +369,14 @@ def _implied_rate(
 def by_state(compared: Compared, states: Coded[str]) -> pd.DataFrame:
     """The sums by state, in the order of the codes; the rows of no known state come last."""
     sums = sums_of(compared, states.codes, len(states.values))
-    by_code = [(state, one) for state, one in zip(states.values, sums, strict=True) if one.rows]
+    by_code = [
+        (state, of_state)
+        for state, of_state in zip(states.values, sums, strict=True)
+        if of_state.rows
+    ]
     by_code.sort(key=lambda pair: (not pair[0], pair[0]))
     names = text_column(state for state, _ in by_code)
-    return pd.DataFrame({"state": names, **sum_columns([one for _, one in by_code])})
+    return pd.DataFrame({"state": names, **sum_columns([of_state for _, of_state in by_code])})
 
 
 def by_reason(compared: Compared, reasons: Coded[str]) -> pd.DataFrame:

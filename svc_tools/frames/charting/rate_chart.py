@@ -125,7 +125,7 @@ def _certainty(rows: Enriched) -> np.ndarray:
     doubt = rows.truths("needs_review", missing=False)
     if doubt is None or marked is None or marked.isna().all():
         doubt = ~rows.coded("confidence").where(SURE.__contains__)
-    partial = rows.where(lambda one: one.partial)
+    partial = rows.where(lambda status: status.partial)
     return np.where(partial, 2, np.where(doubt, 1, 0)).astype(np.int64)
 
 
@@ -262,7 +262,7 @@ def _differ(strip: Strip) -> bool:
 
 def _columns(page: ChartPage, strips: Sequence[Strip]) -> None:
     """The medians and, on a page that has room for them, the rows, to the right of the strips."""
-    medians = ["partial" if one.median is None else _percent(one.median) for one in strips]
+    medians = ["partial" if strip.median is None else _percent(strip.median) for strip in strips]
     columns = [(0, -3.5, ["State"]), (1, _MEDIAN, ["Median", *medians])]
     if not page.narrow:
         rows = ["Rows", *(f"{strip.rows:,}" for strip in strips)]

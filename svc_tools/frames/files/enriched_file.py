@@ -115,23 +115,25 @@ def enriched_file(
     frame.attrs = attributes_in(rows.schema.metadata)
     stamp = Stamp.of(frame)
     found = {
-        one: places
-        for one, places in added_positions(frame).items()
-        if f"{one}{_STATUS}" in {frame.columns[at] for at in places}
+        found_prefix: places
+        for found_prefix, places in added_positions(frame).items()
+        if f"{found_prefix}{_STATUS}" in {frame.columns[at] for at in places}
     }
     if not found:
         return None
     chosen = _chosen(found, prefix, name)
     is_csv, unread = rows.delimiter is not None, dict[str, list[ChangedColumn]]()
-    for one, places in found.items():
-        if one not in stamp.columns:  # else the file has the types, too
-            unread[one] = _give_types(frame, one, places, dates or DateTerms(), is_csv=is_csv)
+    for found_prefix, places in found.items():
+        if found_prefix not in stamp.columns:  # else the file has the types, too
+            unread[found_prefix] = _give_types(
+                frame, found_prefix, places, dates or DateTerms(), is_csv=is_csv
+            )
     wrong = unread.get(chosen, [])  # the figures are those of one lookup
     _refuse_percentages(wrong, name)
     return EnrichedFile(
         frame=in_rows_of_a_sheet(frame),
         prefix=chosen,
-        others=tuple(one for one in found if one != chosen),
+        others=tuple(found_prefix for found_prefix in found if found_prefix != chosen),
         taxed=f"{chosen}tax" in {frame.columns[at] for at in found[chosen]},
         remembers=chosen in stamp.terms or chosen in stamp.columns,
         unread=tuple(wrong),
@@ -146,13 +148,13 @@ def _refuse_percentages(unread: Sequence[ChangedColumn], name: str) -> None:
 
     Where 8.25 stands for 0.0825, the 0.5 of another row is no half either.
     """
-    rates = [one for one in unread if one.label.endswith((*RATES,))]
-    for one in rates:
-        if _PERCENTAGE.fullmatch(one.cell.strip()):
+    rates = [changed for changed in unread if changed.label.endswith((*RATES,))]
+    for changed in rates:
+        if _PERCENTAGE.fullmatch(changed.cell.strip()):
             raise FileError(
-                f"{name}: {one.label!r} in row {one.row:,} is {one.cell!r}, which may be a rounded"
-                " percentage; rates are fractions such as 0.08250. Use the file as it was written,"
-                " or enrich it again",
+                f"{name}: {changed.label!r} in row {changed.row:,} is {changed.cell!r}, which may"
+                " be a rounded percentage; rates are fractions such as 0.08250. Use the file as it"
+                " was written, or enrich it again",
                 "rates",
             )
 
@@ -226,8 +228,8 @@ def write_frame(
     for at, label in enumerate(frame.columns):
         column = frame.iloc[:, at]
         if is_object_dtype(column.dtype):
-            cells[at] = [None if _is_missing(one) else one for one in column.tolist()]
-            texts = [None if one is None else cell_text(one) for one in cells[at]]
+            cells[at] = [None if _is_missing(cell) else cell for cell in column.tolist()]
+            texts = [None if cell is None else cell_text(cell) for cell in cells[at]]
             arrays.append(pa.chunked_array([pa.array(texts, pa.string())]))
             continue
         array = arrow_column(column)
@@ -237,7 +239,7 @@ def write_frame(
             array = as_numbers(array, as_written=label in numbers)
         arrays.append(array)
     names = zip(map(str, frame.columns), arrays, strict=True)
-    schema = pa.schema([pa.field(name, one.type) for name, one in names])
+    schema = pa.schema([pa.field(name, values.type) for name, values in names])
     schema = schema.with_metadata(with_stamp(None, Stamp.of(frame)))
     with whole_file(path) as draft:
         table = pa.Table.from_arrays(arrays, schema=schema)
@@ -286,7 +288,7 @@ class _Reader:
     def _rates(self, column: pd.Series, name: str) -> _Read:
         if self.mark == "comma":
             texts = _coded(column)
-            column = _series(texts, [one.replace(",", ".") for one in texts.values])  # noqa: PD011 - no frame's
+            column = _series(texts, [text.replace(",", ".") for text in texts.values])  # noqa: PD011 - no frame's
         read = rates_of(column.to_frame(name), name)
         return _Read(decimals(read.units, read.missing, RATE), [*read.wrong])
 
@@ -297,7 +299,7 @@ class _Reader:
             return _Read(column.array, range(len(column)))
         missing = np.zeros(len(column), bool)
         missing[[*without]] = True
-        blank = _coded(column).where(lambda one: not one.strip())
+        blank = _coded(column).where(lambda text: not text.strip())
         return _Read(decimals(cents, missing, MONEY), np.flatnonzero(missing & ~blank).tolist())
 
     def _days(self, column: pd.Series, name: str) -> _Read | None:
@@ -307,16 +309,16 @@ class _Reader:
             days = parsed.days(decide([parsed.cells], known))
         except DatesAmbiguous:
             return None
-        of_values = [None if isinstance(one, NoDate) else one for one in days.each]
-        wrong = np.array([isinstance(one, NoDate) for one in days.each], bool)
+        of_values = [None if isinstance(day, NoDate) else day for day in days.each]
+        wrong = np.array([isinstance(day, NoDate) for day in days.each], bool)
         cells_of_rows = _arrow(pa.array(of_values, pa.date32())).take(days.codes)
         return _Read(cells_of_rows, np.flatnonzero(wrong[days.codes]).tolist())
 
     def _texts(self, column: pd.Series, name: str, *, in_categories: bool) -> ExtensionArray:
         texts = _coded(column)
-        each = [_bare(one) if self.is_csv else one for one in texts.values]  # noqa: PD011 - no frame's
+        each = [_bare(text) if self.is_csv else text for text in texts.values]  # noqa: PD011 - no frame's
         if name.endswith("resolved_zip"):  # a spreadsheet takes it for a number
-            each = [one.zfill(_ZIP) if one.isdecimal() else one for one in each]
+            each = [text.zfill(_ZIP) if text.isdecimal() else text for text in each]
         made = _series(texts, each)
         cells: ExtensionArray = (made.astype("category") if in_categories else made).array
         return cells
@@ -331,7 +333,7 @@ def _give_types(
     frame: pd.DataFrame, prefix: str, places: Sequence[int], dates: DateTerms, *, is_csv: bool
 ) -> list[ChangedColumn]:
     """Give the added columns of a lookup their types; those that stay as they are."""
-    forms: Mapping[str, CellForm] = {prefix + one.name: one.form for one in COLUMNS}
+    forms: Mapping[str, CellForm] = {prefix + column.name: column.form for column in COLUMNS}
     of_places = {at: form for at in places if (form := forms.get(str(frame.columns[at])))}
     rates = [frame.iloc[:, at] for at, form in of_places.items() if form == "rate"]
     reader = _Reader(_mark_of(rates) if is_csv else "point", dates, is_csv)
@@ -352,7 +354,7 @@ def _give_types(
 
 def _mark_of(rates: Sequence[pd.Series]) -> Mark:
     """How the numbers of a CSV are written, as its rates show it."""
-    cells = {text for one in rates for text in _coded(one).values}  # noqa: PD011 - no frame's
+    cells = {text for column in rates for text in _coded(column).values}  # noqa: PD011 - no frame's
     commas = any(_RATE_WITH_COMMA.fullmatch(text) for text in cells)
     return "comma" if commas and not any("." in text for text in cells) else "point"
 
@@ -362,9 +364,9 @@ def _truths(column: pd.Series, name: str) -> _Read:
         yes = truths_of(column.to_frame(name), name, missing=False)
     except ValueError:
         texts = _coded(column)
-        known = texts.where(lambda one: one.strip().lower() in {"", "true", "false", "0", "1"})
+        known = texts.where(lambda text: text.strip().lower() in {"", "true", "false", "0", "1"})
         return _Read(column.array, np.flatnonzero(~known).tolist())
-    blank = _coded(column).where(lambda one: not one.strip())
+    blank = _coded(column).where(lambda text: not text.strip())
     return _Read(pd.arrays.BooleanArray(np.asarray(yes, bool), blank), ())
 
 

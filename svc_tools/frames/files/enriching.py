@@ -192,8 +192,11 @@ def view_of_file(path: Path, files: FileOptions | None = None, *, count: int = 5
         proposed = propose(frame)
         of_tax = _of_tax(frame, proposed, semicolons=rows.delimiter == ";")
         found = {**proposed.found, **of_tax.found}
-        amounts = [one for one in of_tax.questions if one.argument == "amount"]
-        unclear = {**proposed.unclear, **{one.argument: one.columns for one in amounts}}
+        amounts = [question for question in of_tax.questions if question.argument == "amount"]
+        unclear = {
+            **proposed.unclear,
+            **{question.argument: question.columns for question in amounts},
+        }
         shown = [
             ["" if is_missing(cell) else cell_text(cell) for cell in column.tolist()]
             for _, column in frame.iloc[:count].items()

@@ -223,7 +223,9 @@ class FileJob:
         check_rows(self.kind, surveyed.rows)
         queries, inputs = surveyed.queries, self.layout.inputs
         if surveyed.rows and not len(queries.wanted("day")):
-            every = ((one.status, one.reason, one.rows) for one in queries.refused())
+            every = (
+                (refused.status, refused.reason, refused.rows) for refused in queries.refused()
+            )
             with names_explained(self.source, self.rows):
                 raise NoUsableRows(self.source.name, counted_alike(every), inputs.columns)
         self.notes += inputs.style.notes(queries.rests)
@@ -319,7 +321,7 @@ class FileJob:
             except OSError as error:
                 raise self._unwritten(target, error) from error
             notes = [*notes, *writing.notes]
-            notes += [note for one in totals.breakdowns.values() for note in one.notes]
+            notes += [note for breakdown in totals.breakdowns.values() for note in breakdown.notes]
             if self.report is not None and target is not None and seen:
                 self._report(self._named(self.report), target, seen, writing.stamp)
             self._keep_layout()
@@ -461,7 +463,7 @@ class FileJob:
     def _names(self) -> Counter[str]:
         """The names of the columns that will be written."""
         passed = [self.rows.schema.field(position).name for position in self.layout.passed]
-        return Counter([*passed, *(one.name for one in self.layout.added)])
+        return Counter([*passed, *(added.name for added in self.layout.added)])
 
     def _every_date(self) -> Iterator[Parsed]:
         """The distinct dates of each chunk."""
@@ -504,7 +506,7 @@ class FileJob:
                 first.append(rows_of(chunk, kept))
             else:
                 first.append(rows_of(chunk))
-                wide = {at for at, one in enumerate(chunk.table.columns) if _is_wide(one)}
+                wide = {at for at, column in enumerate(chunk.table.columns) if _is_wide(column)}
             if sum(map(len, first)) >= DECIDING_ROWS:
                 break
         if not first:
@@ -546,7 +548,7 @@ class FileJob:
         zero: list[Hashable] = []
         if source is not None and source.given is not None and source.given.amount is None:
             found = zero_columns(first, free_labels(first), source.reading)
-            zero = [one for one in found if one not in self._late.of]
+            zero = [label for label in found if label not in self._late.of]
         layout_by(first, free_labels(first), inputs, of_tax, zero).save(self._save_layout)
 
     def _lay_out(self, first: pd.DataFrame, inputs: Inputs) -> None:
@@ -624,7 +626,7 @@ def _check_breakdown(name: str, lookup: LookupOptions) -> None:
     Raises:
         ValueError: the lookup leaves one of them out.
     """
-    if absent := [one for one in BREAKDOWNS[name].needs if one not in lookup.names]:
+    if absent := [needed for needed in BREAKDOWNS[name].needs if needed not in lookup.names]:
         raise ValueError(
             f"{name}: the lookup leaves out the column {absent[0]!r}, which it needs; name it among"
             " the columns to add, or add all"
@@ -914,13 +916,13 @@ def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame:
     """
     joined = {
         name: pd.CategoricalDtype(
-            sorted(set().union(*(one[name].cat.categories for one in frames)))
+            sorted(set().union(*(frame[name].cat.categories for frame in frames)))
         )
         for name, kind in frames[0].dtypes.items()
         if isinstance(kind, pd.CategoricalDtype)
-        and any(one[name].dtype != kind for one in frames[1:])
+        and any(frame[name].dtype != kind for frame in frames[1:])
     }
-    return pd.concat([one.astype(joined) if joined else one for one in frames])
+    return pd.concat([frame.astype(joined) if joined else frame for frame in frames])
 
 
 @contextlib.contextmanager

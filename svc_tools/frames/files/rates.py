@@ -243,8 +243,8 @@ _TYPES: dict[CellForm, pa.DataType] = {
 def _added(lookup: LookupOptions, of_tax: Collection[str]) -> tuple[pa.Field, ...]:
     """The columns that are added to a file: of a short lookup a short tax, too."""
     names = {*lookup.names, *({*tax_columns(lookup.names)} & {*of_tax})}
-    some = (one for one in COLUMNS if one.name in names)
-    return tuple(pa.field(lookup.prefix + one.name, _TYPES[one.form]) for one in some)
+    some = (column for column in COLUMNS if column.name in names)
+    return tuple(pa.field(lookup.prefix + column.name, _TYPES[column.form]) for column in some)
 
 
 def _read_as(
@@ -257,8 +257,8 @@ def _read_as(
     if terms.tax is not None and source is not None:
         goods, delivery = source.reading.in_words() if source.computed else ("", "")
         used |= {"amount": source.terms.amount, "shipping": source.terms.shipping}
-        said = source.notes[:1] or [_from_column(used["amount"])]
-        on_columns += [] if source.proven else said
+        how = source.notes[:1] or [_from_column(used["amount"])]
+        on_columns += [] if source.proven else how
         if goods and terms.tax.get("amount") is None and source.reading.meant:
             goods += f" ({source.reading.meant})"
         sums = {"amount": goods, "shipping": delivery} if goods else {}
@@ -285,7 +285,7 @@ def _tax_columns(first: pd.DataFrame, source: AmountsOfTax | None) -> tuple[list
     amounts = source.columns
     others = [getattr(source.terms, name) for name in names_where(TaxOptions, "column")]
     # anything but a column is one value for all rows, or the tax refuses it by name
-    read = [[str(one) for one in some if is_label(first, one)] for some in (amounts, others)]
+    read = [[str(label) for label in some if is_label(first, label)] for some in (amounts, others)]
     for label in (*read[0], *read[1]):
         require_one(first, label, "tax")
     return read[0], read[1]
@@ -293,7 +293,7 @@ def _tax_columns(first: pd.DataFrame, source: AmountsOfTax | None) -> tuple[list
 
 def added_columns(enriched: pd.DataFrame, layout: Layout) -> pa.Table:
     """The columns that are added to the file, in their order."""
-    labels = [one.name for one in layout.added]
+    labels = [added.name for added in layout.added]
     return pa.table([arrow_column(enriched[label]) for label in labels], labels)
 
 

@@ -121,7 +121,7 @@ class FileRun:
     @property
     def settled(self) -> bool:
         """Whether every row has its outcome: no lookup failed or was not attempted."""
-        return self.stopped is None and not self.totals.rows_where(lambda one: one.again)
+        return self.stopped is None and not self.totals.rows_where(lambda status: status.again)
 
     @property
     def all_known(self) -> bool:
@@ -221,7 +221,7 @@ def _details(totals: FileTotals) -> list[Table]:
     tables = [Table(("Status", number("Rows"), prose("Meaning")), by_status, "Rows by status")]
     heads = ("Status", number("Rows"), prose("Reason"))
     reasons = [(status, meaning_of(why) or why, n) for status, why, n in totals.reasons_alike()]
-    without = totals.rows - totals.rows_where(lambda one: one.usable)
+    without = totals.rows - totals.rows_where(lambda status: status.usable)
     tables += _reason_tables("Why rows have no whole rate", heads, reasons, without)
     total = totals.untaxed.total()
     title = "Why rows with a rate have no tax"
@@ -288,8 +288,8 @@ class FileTotals:
         for start in range(0, max(len(rows), 1), _PART):
             part = Enriched(rows.frame.iloc[start : start + _PART], rows.prefix)
             goods = goods_of_tax(part)
-            for one in every:
-                one.add(part, goods)
+            for aggregate in every:
+                aggregate.add(part, goods)
 
     @property
     def rows(self) -> int:
@@ -431,17 +431,17 @@ class FileTotals:
             "needs_review": self.review.rows,
             "review": [
                 {
-                    "state": one.state,
-                    "reason": one.reason,
-                    "rows": one.rows,
-                    "dollars": None if one.dollars is None else str(one.dollars),
-                    "to_do": one.to_do,
-                    "where": one.where,
+                    "state": group.state,
+                    "reason": group.reason,
+                    "rows": group.rows,
+                    "dollars": None if group.dollars is None else str(group.dollars),
+                    "to_do": group.to_do,
+                    "where": group.where,
                 }
-                for one in self.review.groups()
+                for group in self.review.groups()
             ],
             "review_estimated": {"rows": estimated_rows, "dollars": str(estimated)},
-            "not_due": [one.as_json() for one in self.not_due],
+            "not_due": [reason.as_json() for reason in self.not_due],
             "unknown_warnings": [
                 {"code": code, "rows": rows} for code, rows in self._warned.unknown[:FREQUENT]
             ],
@@ -523,11 +523,11 @@ def rows_to_review(
         last = {name: place for place, name in enumerate(names)}
         first = {name: place for place, name in reversed(list(enumerate(names)))}
         if lacking := [
-            name for name in (*(prefix + one for one in _REQUIRED), *columns) if name not in last
+            name for name in (*(prefix + name for name in _REQUIRED), *columns) if name not in last
         ]:
             raise FileError(f"{path.name} has no column {lacking[0]!r}: no lookup wrote it")
         read = [
-            one for one in dict.fromkeys((*_REQUIRED, *DECIDING_COLUMNS)) if prefix + one in last
+            name for name in dict.fromkeys((*_REQUIRED, *DECIDING_COLUMNS)) if prefix + name in last
         ]
         positions = [*(last[prefix + name] for name in read), *(first[name] for name in columns)]
         found: dict[int, ReviewRow] = {}

@@ -266,7 +266,7 @@ def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _may_contain(texts: pa.LargeStringArray, letters: tuple[str, ...]) -> bool:
     """Whether a cell might contain one of these; a quick search in the bytes of all cells."""
     found = bytes(_bytes_of(texts))
-    return any(one.encode() in found for one in letters)
+    return any(letter.encode() in found for letter in letters)
 
 
 def _bytes_of(texts: pa.LargeStringArray) -> memoryview:

@@ -124,7 +124,7 @@ def find_inputs(
     )
     columns |= usual.columns
     problems = list(usual.problems)
-    asked = {one.role for problem in problems for one in problem.questions}
+    asked = {question.role for problem in problems for question in problem.questions}
     _check_index(frame, columns.keys() | named.keys() | asked)
     if not DECIDING_ROLES & (columns.keys() | scalars.keys() | asked):
         raise _no_place(frame, export)
@@ -271,16 +271,18 @@ def propose(frame: pd.DataFrame) -> Proposal:
     )
     found = usual.columns
     unclear = {
-        one.role: one.candidates for one in usual.problems if isinstance(one, ColumnAmbiguous)
+        problem.role: problem.candidates
+        for problem in usual.problems
+        if isinstance(problem, ColumnAmbiguous)
     }
-    if any(isinstance(one, ColumnsOfTwoParties) for one in usual.problems):
+    if any(isinstance(problem, ColumnsOfTwoParties) for problem in usual.problems):
         found = {}
         unclear |= {
             role.name: tuple(labels)
             for role in PLACES.values()
             if (labels := role.candidates(free))
         }
-    questions = tuple(one for problem in usual.problems for one in problem.questions)
+    questions = tuple(question for problem in usual.problems for question in problem.questions)
     if "as_of" in found:
         return Proposal(found, unclear, export, questions)
     left = [label for label in free if label not in found.values()]
@@ -420,8 +422,8 @@ def _texts(column: pd.Series | None) -> list[str]:
     if column is None:
         return []
     values = column.iloc[:: max(1, len(column) // _ROWS_SAMPLED)].dropna().iloc[:_ROWS_SAMPLED]
-    single = (one for one in values.tolist() if isinstance(one, str | int | float | date))
-    there = (text for one in single if (text := text_of(one)) is not None)
+    single = (value for value in values.tolist() if isinstance(value, str | int | float | date))
+    there = (text for value in single if (text := text_of(value)) is not None)
     return list(dict.fromkeys(there))
 
 
@@ -442,7 +444,9 @@ def sampled_rows(frame: pd.DataFrame, labels: Sequence[Hashable]) -> Iterable[tu
     """The cells of some rows of these columns, spread over the frame."""
     columns = [first_column(frame, label) for label in labels]
     every = slice(None, None, max(1, len(frame) // (2 * _ROWS_SAMPLED)))
-    return zip(*(one.iloc[every].tolist() for one in columns if one is not None), strict=True)
+    return zip(
+        *(column.iloc[every].tolist() for column in columns if column is not None), strict=True
+    )
 
 
 def _is_date_dtype(dtype: object) -> bool:

@@ -248,7 +248,9 @@ def _raise_for(results: Results, enriched: pd.DataFrame) -> None:
 def _no_usable_row(survey: Survey) -> str:
     """That no row names a place and a date that can be looked up, with the main reason."""
     refused = survey.queries.refused()
-    status, reason, main = counted_alike((one.status, one.reason, one.rows) for one in refused)[0]
+    status, reason, main = counted_alike(
+        (refusal.status, refusal.reason, refusal.rows) for refusal in refused
+    )[0]
     return (
         f"No row can be used, so nothing was looked up. The main reason, in {main:,} of"
         f" {int(survey.queries.rows.sum()):,} rows, which are {status}: {reason}. Every row is in"
@@ -258,7 +260,7 @@ def _no_usable_row(survey: Survey) -> str:
 
 def _early_end(results: Results, cached: Path | None, *, is_computed: bool) -> str:
     """Why a lookup ended early, and how it goes on."""
-    settled = np.array([one.means.settled for one in results.outcomes], bool)
+    settled = np.array([outcome.means.settled for outcome in results.outcomes], bool)
     found, wanted = int(settled[results.of_lookup].sum()), len(results.wanted)
     if is_computed:
         again = "Run it again: it begins again, because nothing that is computed here is cached"
@@ -315,8 +317,8 @@ def survey_plan(
     if source is None or source.is_computed:
         grain, places = BookSource.grain, len(queries.wanted(BookSource.grain))
     else:
-        wanted = {one: queries.wanted(one) for one in GRAINS}
-        left = {one: len(some) - source.known(some) for one, some in wanted.items()}
+        wanted = {kind: queries.wanted(kind) for kind in GRAINS}
+        left = {kind: len(some) - source.known(some) for kind, some in wanted.items()}
         grain, quota = source.grain, source.quota()
         places = len(wanted[grain])
         cached = places - left[grain]

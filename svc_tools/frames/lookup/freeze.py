@@ -81,7 +81,7 @@ def _changes_of(rows: Enriched, survey: Survey, results: Results) -> _Changed:
 
 def _units_of(outcomes: Sequence[Outcome]) -> np.ndarray:
     """The rate of each outcome; the last one is that of what was not looked up."""
-    found = [_NO_RATE if one.found is None else one.found.combined for one in outcomes]
+    found = [_NO_RATE if outcome.found is None else outcome.found.combined for outcome in outcomes]
     return np.array([*found, _NOT_LOOKED_UP], np.int64)
 
 
@@ -135,10 +135,10 @@ def freeze(
     full: set[Place] = set()
     for lookup in lookups:
         _merge(used, full, _used_by(frame, lookup, cache, notes), lookup)
-    left_out = [place for place, one in used.items() if not one.means.attempted]
+    left_out = [place for place, outcome in used.items() if not outcome.means.attempted]
     if left_out:
         notes.append(f"places that were not attempted, and are not in it: {len(left_out):,}")
-    frozen = {place: one for place, one in used.items() if one.means.attempted}
+    frozen = {place: outcome for place, outcome in used.items() if outcome.means.attempted}
     target = Path(path)
     first = lookups[0]
     lines = lock_lines(
@@ -165,15 +165,15 @@ def _chosen(frame: pd.DataFrame, prefix: str | None) -> Sequence[UsedLookup]:
     """The lookups to freeze: all of one service, because a lock file names one."""
     lookups = lookups_of(frame)
     if prefix is not None:
-        lookups = [one for one in lookups if one.prefix == prefix]
+        lookups = [lookup for lookup in lookups if lookup.prefix == prefix]
     if not lookups:
         which = "" if prefix is None else f" with prefix={prefix!r}"
         raise ValueError(
             f"no lookup is stored with the frame{which}: it was not looked up, was put together"
             f" from several frames, or comes from a file without one. To freeze it, {_AGAIN}"
         )
-    if len({one.source for one in lookups}) > 1:
-        names = " and ".join(f"{one.prefix!r} ({one.service.name})" for one in lookups)
+    if len({lookup.source for lookup in lookups}) > 1:
+        names = " and ".join(f"{lookup.prefix!r} ({lookup.service.name})" for lookup in lookups)
         raise ValueError(
             f"the lookups of this frame are of several services: prefix {names}; freeze them one"
             f" by one, for instance with prefix={lookups[0].prefix!r}"
@@ -248,7 +248,9 @@ def _from_file(
         )
     if is_embedded(lookup.source):
         with embedded() as client:
-            today = next((_moment(one).astimezone().date() for one in moments if one), None)
+            today = next(
+                (_moment(moment).astimezone().date() for moment in moments if moment), None
+            )
             source = BookSource(client, LookupOptions(detail=lookup.detail), today=today)
         known, where = {}, "the rate book is another one by now"
         if source.source == lookup.source:
@@ -325,8 +327,8 @@ def _in_common(outcome: Outcome) -> tuple[object, ...]:
 def _today(outcomes: Mapping[Place, Outcome]) -> date:
     """The last day on which places without a date were looked up."""
     undated = [
-        one.looked_up_at.astimezone().date()
-        for place, one in outcomes.items()
-        if place.as_of is None and one.looked_up_at is not None
+        outcome.looked_up_at.astimezone().date()
+        for place, outcome in outcomes.items()
+        if place.as_of is None and outcome.looked_up_at is not None
     ]
     return max(undated, default=date.today())  # noqa: DTZ011 - the user's day

@@ -59,11 +59,15 @@ class ResultColumns:
         """Read from the results what the wanted columns hold; rows are joined by the methods."""
         every = lookup_columns(detail=detail)
         wanted = {*every}.intersection(every if names is None else names)
-        values = _Values(results, {one.fact for one in COLUMNS if one.fact and one.name in wanted})
+        values = _Values(
+            results, {column.fact for column in COLUMNS if column.fact and column.name in wanted}
+        )
         of_query = values.of_query
         self._of_query = of_query.astype(np.min_scalar_type(int(of_query.max(initial=0))))
         self._columns = {
-            one.name: _column(one, values, rates) for one in COLUMNS if one.name in wanted
+            column.name: _column(column, values, rates)
+            for column in COLUMNS
+            if column.name in wanted
         }
 
     def rows(self, codes: np.ndarray) -> dict[str, Any]:
@@ -126,7 +130,7 @@ class _Values:
     def _read(self, names: list[str]) -> dict[str, list[Any]]:
         found = self.found
         if None in found:
-            found = [one or _NOTHING for one in found]
+            found = [result or _NOTHING for result in found]
         # one more than is wanted: of a single name it would give no tuples
         each = list(zip(*map(attrgetter("combined", *names), found), strict=True))[1:]
         return {name: list(each[at]) if each else [] for at, name in enumerate(names)}
@@ -149,7 +153,7 @@ class _Values:
         at, own = self._results.at, len(self._results.outcomes)
         if at is None:
             return list(map(attrgetter("looked_up_at"), self.outcomes))
-        computed = [at if one.means.attempted else None for one in self.outcomes[:own]]
+        computed = [at if outcome.means.attempted else None for outcome in self.outcomes[:own]]
         return [*computed, *[None] * (len(self.outcomes) - own)]
 
     @cached_property
@@ -184,7 +188,7 @@ class _Values:
         last = _local_day(max(there))
         if _local_day(min(there)) == last:
             return np.full(len(self.outcomes), last)
-        return np.array([last if one is None else _local_day(one) for one in self.moments])
+        return np.array([last if moment is None else _local_day(moment) for moment in self.moments])
 
     @cached_property
     def days(self) -> np.ndarray:
@@ -202,9 +206,9 @@ class _Values:
         status = _coded(self.result("status")).codes
         few = ("warnings", "confidence", "resolved_state")
         rates = [(units or 0) > TOO_HIGH for units in self.field("combined")]
-        flags = [np.array(one, np.int8) for one in (ranges, rates)]
+        flags = [np.array(values, np.int8) for values in (ranges, rates)]
         kinds, _ = combined_codes(
-            [status, *(self.coded(one).codes for one in few), *flags], len(self.outcomes)
+            [status, *(self.coded(name).codes for name in few), *flags], len(self.outcomes)
         )
         warnings = self.warnings
         of_query = self.of_query
@@ -212,7 +216,9 @@ class _Values:
         from_zip = self.queries.of_parts(
             list(map(attrgetter("state_from_zip"), self.queries.parts)), np.int8
         )
-        later = self._since(lambda one: law_since(one.effective_date, one.effective_date_basis))
+        later = self._since(
+            lambda found: law_since(found.effective_date, found.effective_date_basis)
+        )
         is_later = (later[of_query] > self.days).astype(np.int8)
         codes, first = combined_codes([kinds[of_query], warned, from_zip, is_later], len(of_query))
         reasons = [
@@ -224,26 +230,26 @@ class _Values:
             )
             for at in first.tolist()
         ]
-        return _Coded(codes, ["; ".join(one) or None for one in reasons], of_queries=True)
+        return _Coded(codes, ["; ".join(texts) or None for texts in reasons], of_queries=True)
 
     def as_of_statuses(self) -> _Coded:
         """Whether the result itself proves that its rate was law on the day of the row."""
         of_query = self.of_query
-        begun = np.array([last_begun(one).toordinal() for one in self.moments], np.int64)
+        begun = np.array([last_begun(moment).toordinal() for moment in self.moments], np.int64)
         since = self._since(proved_from)
         proved = (since > 0)[of_query] & is_proved(
             since[of_query], self.days, self.days_looked_up, begun[of_query]
         )
-        there = np.array([one is not None for one in self.found], bool)[of_query]
+        there = np.array([found is not None for found in self.found], bool)[of_query]
         return _Coded(np.where(there, 1 + proved, 0), _AS_OF, of_queries=True)
 
     def _since(self, first_day: Callable[[Found], date | None]) -> np.ndarray:
         """For each result a day of what was found; 0 for none."""
-        days = [None if one is None else first_day(one) for one in self.found]
-        return np.array([0 if one is None else one.toordinal() for one in days], np.int64)
+        days = [None if found is None else first_day(found) for found in self.found]
+        return np.array([0 if day is None else day.toordinal() for day in days], np.int64)
 
     def components(self) -> list[str | None]:
-        return [encode(() if one is None else one.components) for one in self.found]
+        return [encode(() if found is None else found.components) for found in self.found]
 
     def sources(self) -> _Coded:
         """The service, and its source where it states one."""
@@ -305,7 +311,7 @@ def _column(column: Column, values: _Values, rates: RateForm) -> _Built:
         return _Built(kind(few.codes, few.distinct), few.of_queries)
     if form == "day":
         days = values.coded(column.fact).of(parsed_day)
-        ordinals = [0 if one is None else one.toordinal() for one in days.distinct]
+        ordinals = [0 if day is None else day.toordinal() for day in days.distinct]
         return _Built(Fixed.days(np.array(ordinals, np.int64)[days.codes]))
     each = values.result(column.outcome) if column.outcome else values.field(column.fact)
     return _Built(Fixed.moments(each) if form == "moment" else Texts(each))

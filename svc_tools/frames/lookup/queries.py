@@ -61,7 +61,7 @@ class Queries:
 
     def count(self, attribute: str) -> int:
         """How many rows have a query with this attribute set."""
-        flags = [getattr(one, attribute) is True for one in self.parts]
+        flags = [getattr(part, attribute) is True for part in self.parts]
         return int(self.rows[self.of_parts(flags, bool)].sum()) if True in flags else 0
 
     def refused(self) -> tuple[Refused, ...]:
@@ -69,17 +69,17 @@ class Queries:
         of_part = np.bincount(self.part_of, self.rows, len(self.parts)).astype(np.int64).tolist()
         counted: Counter[tuple[str, str]] = Counter()
         for at in pd.unique(self.part_of).tolist():  # of equal numbers the first of the rows
-            one = self.parts[at]
-            if isinstance(one, Refusal):
-                counted[one.status, one.reason] += of_part[at]
+            part = self.parts[at]
+            if isinstance(part, Refusal):
+                counted[part.status, part.reason] += of_part[at]
         return tuple(Refused(*reason, rows) for reason, rows in counted.most_common())
 
     def wanted(self, grain: Grain) -> Wanted:
         """What is to be looked up for them, where dates have this grain."""
         numbers: dict[Place, int] = {}
         of_part = [
-            numbers.setdefault(one.place, len(numbers)) if isinstance(one, PlaceQuery) else -1
-            for one in self.parts
+            numbers.setdefault(part.place, len(numbers)) if isinstance(part, PlaceQuery) else -1
+            for part in self.parts
         ]
         place_of, days = self.of_parts(of_part, np.int64), self.days
         if grain != "day":
@@ -176,11 +176,11 @@ def _dated(
     date_of: np.ndarray,
 ) -> tuple[list[PlaceQuery | Refusal], np.ndarray, np.ndarray]:
     """The parts of queries with those that refuse a date, the part of each, and its day."""
-    refusals = [one for one in dates if isinstance(one, Refusal)]
-    numbers = {one: len(parts) + at for at, one in enumerate(refusals)}
-    days = np.array([one.toordinal() if isinstance(one, date) else 0 for one in dates], np.int64)
-    bad_date = np.array([numbers.get(one, -1) for one in dates], np.int64)[date_of]  # type: ignore[arg-type]  # a date is no key of it
-    bad = np.array([isinstance(one, Refusal) for one in parts], bool)[part_of]
+    refusals = [day for day in dates if isinstance(day, Refusal)]
+    numbers = {refusal: len(parts) + at for at, refusal in enumerate(refusals)}
+    days = np.array([day.toordinal() if isinstance(day, date) else 0 for day in dates], np.int64)
+    bad_date = np.array([numbers.get(day, -1) for day in dates], np.int64)[date_of]  # type: ignore[arg-type]  # a date is no key of it
+    bad = np.array([isinstance(part, Refusal) for part in parts], bool)[part_of]
     refused = np.where(bad, part_of, bad_date)
     is_good = refused < 0
     return (
@@ -227,10 +227,10 @@ def _places(
     questions: list[PlaceQuery | Refusal] = []
     get, add = remembered.get, questions.append
     for row in rows:
-        one = get(row)
-        if one is None:
-            one = remembered[row] = where(Cells(**dict(zip(names, row, strict=True))))
-        add(one)
+        query = get(row)
+        if query is None:
+            query = remembered[row] = where(Cells(**dict(zip(names, row, strict=True))))
+        add(query)
     return questions
 
 
@@ -305,10 +305,10 @@ def _dates(found: Days) -> tuple[np.ndarray, list[date | Refusal]]:
     codes = found.codes
     dates = [_date_or_refusal(day) for day in found.each]
     numbers: dict[date | Refusal, int] = {}
-    for one in dates:
-        numbers.setdefault(one, len(numbers))
+    for value in dates:
+        numbers.setdefault(value, len(numbers))
     if len(numbers) < len(dates) or codes.min(initial=0) < 0:
-        codes = np.array([numbers[one] for one in dates], np.int32).take(codes)
+        codes = np.array([numbers[value] for value in dates], np.int32).take(codes)
         dates = list(numbers)
     return codes, dates
 

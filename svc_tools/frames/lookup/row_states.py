@@ -165,7 +165,7 @@ def _naming(rows: Enriched, role: str, positions: np.ndarray) -> Coded[str]:
 def _usual(frame: pd.DataFrame, role: str) -> Hashable | None:
     """A column of a usual name: that of the destination rather than another."""
     found = [(name, of) for name in frame.columns if (of := place_role(name)) and of[0] == role]
-    return max(found, key=lambda one: one[1][1])[0] if found else None
+    return max(found, key=lambda pair: pair[1][1])[0] if found else None
 
 
 def _state(resolved: str, state: str, *cells: str) -> str:

@@ -114,7 +114,7 @@ class Results:
         if wanted is self.wanted:
             return np.arange(len(wanted))
         numbers = self._numbers
-        places = np.array([numbers.get(one, -1) for one in wanted.places], np.int64)
+        places = np.array([numbers.get(place, -1) for place in wanted.places], np.int64)
         keys = places[wanted.place_of] * DAY_SPAN + wanted.days
         own, order = self._keys
         at = np.searchsorted(own, keys)
@@ -330,8 +330,8 @@ class BookSource(ResultSource):
             at, today = book.at, self._today or book.today
             service = ServiceName(self.service.name, book.edition)
             source = embedded_source(book.digest)  # files may have been imported since `__init__`
-        begins = [begin + one for begin, spans, _ in found for one in spans]
-        outcomes = [one for *_, each in found for one in each]
+        begins = [begin + span for begin, spans, _ in found for span in spans]
+        outcomes = [outcome for *_, each in found for outcome in each]
         if done < len(wanted):
             begins, outcomes = [*begins, done], [*outcomes, not_attempted(stopped or STOPPED)]
         of_lookup = np.empty(len(wanted), np.int64)
@@ -388,7 +388,7 @@ class LockSource(ResultSource):
             [*map(found.__getitem__, places)],
             np.arange(len(places)),
             today=self._lock.today,
-            cached=sum(one.cached for one in found.values()),
+            cached=sum(outcome.cached for outcome in found.values()),
         )
 
 

@@ -98,13 +98,13 @@ class Survey:
             self._parts = [*queries.parts]
             return queries.part_of
         if not self._numbers:
-            self._numbers = {one: number for number, one in enumerate(self._parts)}
+            self._numbers = {part: number for number, part in enumerate(self._parts)}
         numbers, parts = self._numbers, self._parts
         each = []
-        for one in queries.parts:
-            number = numbers.setdefault(one, len(parts))
+        for part in queries.parts:
+            number = numbers.setdefault(part, len(parts))
             if number == len(parts):
-                parts.append(one)
+                parts.append(part)
             each.append(number)
         return queries.of_parts(each, np.int64)
 
@@ -115,7 +115,7 @@ class Survey:
         rows = np.zeros(len(uniques), np.int64)
         np.add.at(rows, numbers, np.concatenate([np.empty(0, np.int64), *self._rows]))
         if len(self.codes) > 1 or len(uniques) < len(numbers):
-            ends = np.cumsum([len(one) for one in self._keys])[:-1]
+            ends = np.cumsum([len(keys) for keys in self._keys])[:-1]
             of_chunks = np.split(numbers.astype(np.min_scalar_type(len(uniques))), ends)
             pairs = zip(of_chunks, self.codes, strict=False)
             self.codes = [of.take(codes) for of, codes in pairs]

@@ -119,7 +119,9 @@ def nearly_adds_up(columns: Columns, total: Term) -> Literal["short", "over"] | 
     for base, parts in _Search(columns, total).sums(*_NEAR):
         fit = _fit(columns, total, base, parts)
         if fit.fitting >= NEAR_FIT * np.count_nonzero(fit.rows):
-            added = columns.cents[base] + sum(sign * columns.cents[one] for one, sign in fit.parts)
+            added = columns.cents[base] + sum(
+                sign * columns.cents[part] for part, sign in fit.parts
+            )
             rest = (columns.cents[total] - added) * np.where(columns.cents[base] < 0, -1, 1)
             if parts or (rest[fit.rows & ~fit.fits] < 0).any():
                 return "short"
@@ -184,9 +186,9 @@ class _Search:
             for rows in self._of_parts:
                 if len(rows):
                     good &= adds_up[:, rows].mean(axis=1) >= part_fit
-            for one in signs[good]:
-                if not self._uses(base, one):
-                    chosen = zip(self._parts, one, strict=True)
+            for choice in signs[good]:
+                if not self._uses(base, choice):
+                    chosen = zip(self._parts, choice, strict=True)
                     yield {part: int(sign) for part, sign in chosen if sign}
 
     def _uses(self, base: Term, signs: np.ndarray) -> bool:
@@ -229,9 +231,9 @@ def _fit(columns: Columns, total: Term, base: Term, parts: Mapping[Term, int]) -
     for part, sign in parts.items():
         rest = rest - sign * cents[part]
     fits = rows & (rest == 0)
-    for one in (total, base, *parts):
-        if one in columns.wrong:
-            fits &= ~columns.wrong[one]
+    for term in (total, base, *parts):
+        if term in columns.wrong:
+            fits &= ~columns.wrong[term]
     return Fit(total, base, tuple(parts.items()), fits, rows)
 
 

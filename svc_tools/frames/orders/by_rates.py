@@ -54,20 +54,20 @@ def weigh_by_rates(
         parts: the rows with a discount, or another part that is not in every row: a reading must
             fit half of these too.
     """
-    fits = np.array([_is_the_tax(one, rates, freight) for one in readings])
-    taxed = np.any([(one.tax != 0) & (rates > 0) for one in readings], axis=0)
+    fits = np.array([_is_the_tax(reading, rates, freight) for reading in readings])
+    taxed = np.any([(reading.tax != 0) & (rates > 0) for reading in readings], axis=0)
     fits &= taxed
     count = int(taxed.sum())
     fitting = fits.sum(axis=1)
-    alike = [_alike(one, readings) for one in range(len(readings))]
+    alike = [_alike(place, readings) for place in range(len(readings))]
     alone = np.array(
         [
-            int((fits[one] & ~np.any(np.delete(fits, same, axis=0), axis=0)).sum())
-            for one, same in enumerate(alike)
+            int((fits[place] & ~np.any(np.delete(fits, same, axis=0), axis=0)).sum())
+            for place, same in enumerate(alike)
         ]
     )
     best = int(np.argmax(alone))
-    others = [int(alone[one]) for one in range(len(readings)) if one not in alike[best]]
+    others = [int(alone[place]) for place in range(len(readings)) if place not in alike[best]]
     elsewhere = max(others, default=0)
     decided = (
         count > 0
@@ -94,27 +94,29 @@ def _is_half_of(fits: np.ndarray, rows: np.ndarray) -> bool:
     return int((fits & rows).sum()) >= _HALF * int(rows.sum())
 
 
-def _is_the_tax(one: OrderAmounts, rates: np.ndarray, freight: np.ndarray) -> np.ndarray:
+def _is_the_tax(amounts: OrderAmounts, rates: np.ndarray, freight: np.ndarray) -> np.ndarray:
     """Whether the tax is the rate of the goods, with delivery where the state taxes it."""
-    small = (np.abs(one.goods) + np.abs(one.delivery) <= _ROOM) & (np.abs(one.tax) <= _ROOM)
+    small = (np.abs(amounts.goods) + np.abs(amounts.delivery) <= _ROOM) & (
+        np.abs(amounts.tax) <= _ROOM
+    )
 
     def is_rate_of(amount: np.ndarray) -> np.ndarray:
-        difference = np.where(small, one.tax, 0) * UNITS_PER_ONE
+        difference = np.where(small, amounts.tax, 0) * UNITS_PER_ONE
         difference -= np.where(small, amount, 0) * rates
         holds: np.ndarray = small & (np.abs(difference) < UNITS_PER_ONE) & (amount != 0)
         return holds
 
-    alone, together = is_rate_of(one.goods), is_rate_of(one.goods + one.delivery)
+    alone, together = is_rate_of(amounts.goods), is_rate_of(amounts.goods + amounts.delivery)
     fits = ((freight != 1) & alone) | ((freight != 0) & together)
-    usable: np.ndarray = fits & one.adds_up
+    usable: np.ndarray = fits & amounts.adds_up
     return usable
 
 
 def _alike(place: int, readings: Sequence[OrderAmounts]) -> list[int]:
     """The readings with the figures of this one, itself too."""
-    one = readings[place]
+    own = readings[place]
     return [
         other
         for other, rows in enumerate(readings)
-        if np.array_equal(rows.goods, one.goods) and np.array_equal(rows.delivery, one.delivery)
+        if np.array_equal(rows.goods, own.goods) and np.array_equal(rows.delivery, own.delivery)
     ]

@@ -125,19 +125,19 @@ def find_currency(
     if given is not None:
         return CurrencyColumns(None if given is False else given)
     found = [
-        one
+        candidate
         for label in single(frame.columns)
-        if (one := _candidate(frame[label], label)) is not None
+        if (candidate := _candidate(frame[label], label)) is not None
     ]
-    known = [one for one in found if not one.why_not]
-    known = [one for one in known if not one.empty] or known[:1]
-    passed = tuple((one.label, one.why_not) for one in found if one.why_not)
+    known = [candidate for candidate in found if not candidate.why_not]
+    known = [candidate for candidate in known if not candidate.empty] or known[:1]
+    passed = tuple((candidate.label, candidate.why_not) for candidate in found if candidate.why_not)
     if not known:
         return CurrencyColumns(None, passed)
     if len(known) == 1:
-        (one,) = known
-        question = None if one.sure else _question_if(one)
-        return CurrencyColumns(one.label, passed, question)
+        (candidate,) = known
+        question = None if candidate.sure else _question_if(candidate)
+        return CurrencyColumns(candidate.label, passed, question)
     return _chosen(frame, known, passed, amount)
 
 
@@ -160,17 +160,19 @@ class CurrencyCounts:
 
     def sentences(self) -> list[str]:
         """The counts in sentences for the user."""
-        said = []
+        sentences = []
         for label in dict.fromkeys(label for label, _ in self.foreign):
             texts = {text: rows for (of, text), rows in self.foreign.items() if of == label}
             rows = counted(sum(texts.values()), "row")
-            said.append(
+            sentences.append(
                 f"{rows} in another currency than US dollars by {label!r} ({_listed(texts)}):"
                 " no tax"
             )
             if missing := self.missing[label]:
-                said.append(f"{counted(missing, 'row')} without a value in {label!r}: US dollars")
-        return said
+                sentences.append(
+                    f"{counted(missing, 'row')} without a value in {label!r}: US dollars"
+                )
+        return sentences
 
 
 class Foreign(NamedTuple):
@@ -221,11 +223,13 @@ def rows_abroad(
         counts_in: the rows that are counted.
     """
     labels = [*amounts]
-    mine = np.ones(len(frame), bool) if counts_in is None else counts_in
+    counted_rows = np.ones(len(frame), bool) if counts_in is None else counts_in
     for label in labels:
         named = heading_currency(label)
         if named not in {None, "USD"}:
-            counts = CurrencyCounts(Counter({(label, str(named)): int(np.count_nonzero(mine))}))
+            counts = CurrencyCounts(
+                Counter({(label, str(named)): int(np.count_nonzero(counted_rows))})
+            )
             return Foreign(np.zeros(len(frame), np.int64), (_reason(str(named)),), counts)
     if columns.used is None or (labels and all(map(names_dollars, labels))):
         return Foreign(np.full(len(frame), -1, np.int64), (), CurrencyCounts())
@@ -238,12 +242,12 @@ def rows_abroad(
     onto[abroad] = np.arange(len(abroad))
     rows = onto[codes]
     shown = [_shown(texts[at]) for at in abroad]
-    many = np.bincount(rows[mine & (rows >= 0)], minlength=len(shown)).tolist()
+    many = np.bincount(rows[counted_rows & (rows >= 0)], minlength=len(shown)).tolist()
     counts = CurrencyCounts()
     for text, number in zip(shown, many, strict=True):
         counts.foreign[columns.used, text] += number
     counts.foreign += Counter()
-    counts.missing[columns.used] = int(np.count_nonzero(mine & (codes < 0)))
+    counts.missing[columns.used] = int(np.count_nonzero(counted_rows & (codes < 0)))
     return Foreign(rows, tuple(map(_reason, shown)), counts)
 
 
@@ -300,7 +304,7 @@ def _candidate(column: pd.Series, label: Hashable) -> _Candidate | None:
     parts = plain_name(label).split("_")
     words = frozenset(parts)
     known = {text: currency_of(text) for text in texts}
-    foreign = any(one != "USD" for one in known.values())
+    foreign = any(code != "USD" for code in known.values())
     if not _NAMED.isdisjoint(words) and parts[-1] not in _NO_CURRENCY:
         odd = known and not any(known.values()) and not all(map(_CODE_LIKE.fullmatch, known))
         why_not = "none of its values is a known currency" if odd else ""
@@ -308,7 +312,7 @@ def _candidate(column: pd.Series, label: Hashable) -> _Candidate | None:
             label, words, sure=True, foreign=foreign, empty=not known, why_not=why_not
         )
     rows = sum(texts.values())
-    unknown = sum(texts[text] for text, one in known.items() if one is None)
+    unknown = sum(texts[text] for text, code in known.items() if code is None)
     if not rows or unknown > _UNKNOWN * rows or not _may_be(known, words):
         return None
     return _Candidate(label, words, sure="USD" in known.values(), foreign=foreign)
@@ -320,7 +324,9 @@ def _may_be(known: Mapping[str, str | None], words: frozenset[str]) -> bool:
     if all(map(_WHOLE.fullmatch, known)):  # also numbers of countries, pieces and dollars
         long = all(len(text.partition(".")[0]) == _DIGITS for text in known)
         return long and found >= {"USD", "EUR"} and words.isdisjoint(_COUNTRY | _AMOUNTS)
-    usual = any(text.upper() in _USUAL or not text.isalpha() for text, one in known.items() if one)
+    usual = any(
+        text.upper() in _USUAL or not text.isalpha() for text, code in known.items() if code
+    )
     return "USD" in found or (usual and None not in found)
 
 
@@ -343,12 +349,14 @@ def _sample(column: pd.Series) -> Counter[str] | None:
     return Counter()
 
 
-def _question_if(one: _Candidate) -> Question | None:
+def _question_if(candidate: _Candidate) -> Question | None:
     """Whether a column that has no US dollars is that of the currency."""
-    if not one.foreign:
+    if not candidate.foreign:
         return None
-    why = f"{one.label!r} seems to hold currencies, and none of its rows may be in US dollars"
-    return Question("currency", (one.label,), (one.label, False), one.label, why, "currency")
+    why = f"{candidate.label!r} seems to hold currencies, and none of its rows may be in US dollars"
+    return Question(
+        "currency", (candidate.label,), (candidate.label, False), candidate.label, why, "currency"
+    )
 
 
 def _chosen(
@@ -359,22 +367,23 @@ def _chosen(
 ) -> CurrencyColumns:
     """The one of several columns of currencies that counts for the amounts."""
     of_amount = {*plain_name(amount).split("_")} - _GENERIC if amount is not None else set()
-    sharing = [one for one in known if not of_amount.isdisjoint(one.words)]
-    ranked = sorted(known, key=lambda one: (not one.sure, one.rank))
+    sharing = [candidate for candidate in known if not of_amount.isdisjoint(candidate.words)]
+    ranked = sorted(known, key=lambda candidate: (not candidate.sure, candidate.rank))
     first = sharing[0] if len(sharing) == 1 else ranked[0]
-    mine = _in_words(frame[first.label])
+    in_words = _in_words(frame[first.label])
     differ = [
-        one
-        for one in known
-        if one is not first and not np.array_equal(_in_words(frame[one.label]), mine)
+        candidate
+        for candidate in known
+        if candidate is not first
+        and not np.array_equal(_in_words(frame[candidate.label]), in_words)
     ]
     alike = [
-        one.label
-        for one in differ
-        if len(sharing) != 1 and (one.sure, one.rank) == (first.sure, first.rank)
+        candidate.label
+        for candidate in differ
+        if len(sharing) != 1 and (candidate.sure, candidate.rank) == (first.sure, first.rank)
     ]
     why = f"the currency is that of {first.label!r}"
-    others = [(one.label, why) for one in differ if one.label not in alike]
+    others = [(candidate.label, why) for candidate in differ if candidate.label not in alike]
     question = None
     if alike:
         listed = " and ".join(map(repr, (first.label, *alike)))
@@ -394,7 +403,7 @@ def _chosen(
 def _in_words(column: pd.Series) -> np.ndarray:
     """The currency of each row as a number: the same ones for the same currency."""
     codes, texts = text_keys(column)
-    order = {"USD": 0, **{one.code: at for at, one in enumerate(CURRENCIES, 1)}}
+    order = {"USD": 0, **{currency.code: at for at, currency in enumerate(CURRENCIES, 1)}}
     of_texts = [order.get(currency_of(text) or "", len(order) + 1) for text in texts.to_pylist()]
     rows: np.ndarray = np.array([*of_texts, -1], np.int64)[codes]
     return rows
@@ -404,8 +413,8 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_CODES = frozenset(one.code for one in CURRENCIES)
-_NUMBERS = {one.number: one.code for one in CURRENCIES}
+_CODES = frozenset(currency.code for currency in CURRENCIES)
+_NUMBERS = {currency.number: currency.code for currency in CURRENCIES}
 _ALIASES = {
     "USD": "dollar,usa dollar,united states dollar,american dollar,$,us$,usd$,$us,u$s,$usd",
     "CAD": "c$,ca$,cad$,cdn,cdn$,$cad,canadian",
@@ -436,7 +445,7 @@ _ALIASES = {
     "NGN": "₦",
 }
 _KNOWN = (
-    {one.name.casefold().replace(".", ""): one.code for one in CURRENCIES}
+    {currency.name.casefold().replace(".", ""): currency.code for currency in CURRENCIES}
     | {code.casefold(): code for code in _CODES}
     | {name: code for code, names in _ALIASES.items() for name in names.split(",")}
 )

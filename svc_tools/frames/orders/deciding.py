@@ -123,7 +123,7 @@ def require_answers(frame: pd.DataFrame, answers: SalesAnswers) -> None:
         "currency": [answers.currency],
     }
     for argument, labels in named.items():
-        absent = [one for one in labels if one is not None and one is not False]
+        absent = [label for label in labels if label is not None and label is not False]
         require_columns(frame, (*absent,), f"{argument}: name it as the file has it")
 
 
@@ -143,14 +143,16 @@ def rows_of_file(
     """
     plain = [label for label in labels if is_plain_column(frame[label])]
     sample = frame[plain].iloc[:DECIDING_ROWS]
-    place = {role: one for role, one in columns.items() if role != "as_of" and one in plain}
+    place = {role: label for role, label in columns.items() if role != "as_of" and label in plain}
     own = [label for label in plain if label not in columns.values()]
     day = columns.get("as_of") if columns.get("as_of") in plain else None
     found = find_order(sample, day, tuple(place.values()), given=order)
     others = [label for label in own if label != found.number]
     kinds, items = find_kinds(sample, others), find_item_words(sample, others)
     read = {*items.no_sale, *items.charges} - {*kinds.labels}
-    kinds = replace(kinds, not_used=tuple(one for one in kinds.not_used if one[0] not in read))
+    kinds = replace(
+        kinds, not_used=tuple(unused for unused in kinds.not_used if unused[0] not in read)
+    )
     return Reading(
         no_sale=items.no_sale,
         charges=items.charges,
@@ -210,8 +212,8 @@ def money_of_file(
     )
     written = {label: mark for label, mark in marks.of.items() if mark != "point"}
     reading = replace(reading, marks=written, decimal=answers.decimal or _shown(marks))
-    said = (answers.amount, answers.shipping, *answers.read)
-    named = [one for one in said if one in candidates]
+    answered = (answers.amount, answers.shipping, *answers.read)
+    named = [label for label in answered if label in candidates]
     table = money_table(sample, candidates, marks.of, named=named)
     if not named and "amount" not in table.kinds.values():  # cells of it may be no amounts
         named = [label for label in table.unread if kind_of(label) == "amount"][:1]
@@ -221,7 +223,7 @@ def money_of_file(
     if there is not sample:
         table = money_table(there, candidates, marks.of, named=[*named, *table.columns])
     orders = order_rows(there, reading.orders)
-    known = None if rates is None else RatesOfRows(*(one[rows] for one in rates))
+    known = None if rates is None else RatesOfRows(*(column[rows] for column in rates))
     if saved is not None:
         found = _Found(
             saved, refunds=(reading.refunded,) * bool(reading.refunded), weak=reading.weak
@@ -249,7 +251,7 @@ def money_of_file(
 
 def _shown(marks: Marks) -> DecimalMark | None:
     """The decimal mark that the columns are read with, where cells depend on it."""
-    depends = {label for label, one in marks.evidence.items() if one.mark != "none"}
+    depends = {label for label, evidence in marks.evidence.items() if evidence.mark != "none"}
     read = {mark for label, mark in marks.of.items() if label in depends}
     return "comma" if read == {"comma"} else "point" if read == {"point"} else None
 
@@ -307,7 +309,7 @@ def _sales(
     frame: pd.DataFrame, reading: Reading, table: MoneyTable, amounts: Sequence[Hashable]
 ) -> np.ndarray:
     """The rows that are sales in US dollars: the others prove nothing."""
-    money = {label: Money(one.cents, ~one.filled) for label, one in table.columns.items()}
+    money = {label: Money(column.cents, ~column.filled) for label, column in table.columns.items()}
     totals = total_rows(reading.orders).find(frame, money)
     kinds = row_kinds(frame, reading.kinds)
     abroad = rows_abroad(frame, reading.currencies_or_none, amounts[:1]).rows
@@ -328,7 +330,7 @@ def _as_found(
     verdict = weigh(table, orders, answers.money)
     waits = not final and verdict.sums is None and bool(verdict.readings)
     # what else is open is asked with what the rates then leave open, all at once
-    waits = waits and (not verdict.doubts or any(one.by_rates for one in verdict.doubts))
+    waits = waits and (not verdict.doubts or any(doubt.by_rates for doubt in verdict.doubts))
     if verdict.sums is None and not waits:
         none = np.zeros(table.rows, np.int64)
         verdict = settle(verdict, *(rates or RatesOfRows(none, none - 1)))
@@ -392,12 +394,14 @@ def _as_named(
 ) -> _Found:
     """The amount that the user named, unless something proves that it contains the tax."""
     amount = answers.amount
-    of = levels(table, orders, [one for one in (amount, answers.shipping) if one in table.columns])
+    of = levels(
+        table, orders, [label for label in (amount, answers.shipping) if label in table.columns]
+    )
     of |= {label: "order" for label in of if label in (answers.money.once or ())}
     if of.get(amount) == "order" and of.get(answers.shipping) == "unclear":
         of[answers.shipping] = "order"
     open_ = answers.money.once is None
-    on_each_row = tuple(label for label, one in of.items() if one == "unclear" and open_)
+    on_each_row = tuple(label for label, level in of.items() if level == "unclear" and open_)
     goods = Term(amount, once=of.get(amount) == "order")
     delivery: tuple[Term, ...] = ()
     if answers.shipping not in {None, False}:
@@ -480,11 +484,11 @@ def _contained(
         if proven:
             return sums, _of_once(verdict)
     wanted = {"tax", "delivery", "delivery_discount"}
-    few = {one for one, kind in table.kinds.items() if kind in wanted or one == amount}
+    few = {label for label, kind in table.kinds.items() if kind in wanted or label == amount}
     few_table = replace(
         table,
-        columns={one: of for one, of in table.columns.items() if one in few},
-        kinds={one: "amount" if one == amount else table.kinds[one] for one in few},
+        columns={label: of for label, of in table.columns.items() if label in few},
+        kinds={label: "amount" if label == amount else table.kinds[label] for label in few},
         fine={},
         quantities=(),
     )
@@ -502,7 +506,7 @@ def _contained(
 
 
 def _of_once(verdict: Verdict) -> tuple[Doubt, ...]:
-    return tuple(one for one in verdict.doubts if one.argument == "once")
+    return tuple(doubt for doubt in verdict.doubts if doubt.argument == "once")
 
 
 def _questions(
@@ -516,7 +520,7 @@ def _questions(
     asked = [reading.orders.question if reading.asks_for_order(sample) else None]
     asked += [reading.currencies_or_none.question, marks.question()]
     asked.append(_about_refunds(reading, sample, found, table))
-    return [*(one for one in asked if one is not None), *found.doubts]
+    return [*(question for question in asked if question is not None), *found.doubts]
 
 
 def _about_refunds(
@@ -539,7 +543,7 @@ def _about_refunds(
 
 def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers) -> tuple[str, ...]:
     """What was decided about the money, in sentences; without the columns that were not used."""
-    sums, said = found.sums, list[str]()
+    sums, notes = found.sums, list[str]()
     if sums is not None:
         goods, delivery = in_words(sums.goods), in_words(sums.delivery)
         parts = f"amount from {goods}" + (f", delivery from {delivery}" if delivery else "")
@@ -550,19 +554,19 @@ def _notes(reading: Reading, marks: Marks, found: _Found, answers: SalesAnswers)
             "rates": ": the tax collected is that of this amount at the rates of the places",
             "name": ", by its name" if answers.amount is None else "",
         }.get(sums.witness, "")
-        said.append(parts + how)
+        notes.append(parts + how)
         if reading.charges and not delivery:
-            said.append(f"delivery from the rows that are one by {_named(reading.charges)}")
+            notes.append(f"delivery from the rows that are one by {_named(reading.charges)}")
         elif reading.charges:
             named = _named(reading.charges)
-            said.append(f"rows that are a delivery by {named} count as goods, beside {delivery}")
-    said += marks.notes()
-    said += [
+            notes.append(f"rows that are a delivery by {named} count as goods, beside {delivery}")
+    notes += marks.notes()
+    notes += [
         f"{label!r} is the same on all rows of an order and counts on each of them, as it is"
         f" named: once=[{label!r}] counts it once for each order"
         for label in found.on_each_row
     ]
-    return tuple(said)
+    return tuple(notes)
 
 
 def _named(labels: Iterable[Hashable]) -> str:
@@ -604,8 +608,8 @@ def _unused(reading: Reading, passed: Sequence[tuple[Hashable, str]]) -> tuple[s
     by_reason: dict[str, list[Hashable]] = {}
     for label, why in passed:
         by_reason.setdefault(why, []).append(label)
-    said = [_not_used(labels, why) for why, labels in by_reason.items()]
-    return (*said, *reading.kinds.sentences(), *reading.currencies_or_none.sentences())
+    notes = [_not_used(labels, why) for why, labels in by_reason.items()]
+    return (*notes, *reading.kinds.sentences(), *reading.currencies_or_none.sentences())
 
 
 def _not_used(labels: Sequence[Hashable], why: str) -> str:

@@ -100,7 +100,7 @@ def _why(doubt: Doubt) -> str:
     names = " and ".join(map(repr, shown)) + (f" and {more} more" if more > 0 else "")
     other = repr(doubt.columns[-1])
     total = repr(doubt.sums.total.label) if doubt.sums and doubt.sums.total else ""
-    said = "" if doubt.sums is None else sums_in_words(doubt.sums)
+    sums = "" if doubt.sums is None else sums_in_words(doubt.sums)
     rows = doubt.counts.get("rows", 0)
     is_or_are = "is" if len(doubt.columns) == 1 else "are"
     sentences: dict[Reason, str] = {
@@ -108,9 +108,9 @@ def _why(doubt: Doubt) -> str:
         " whether the figure is that of the order or that of each line",
         "heads": f"in {names} one row of an order holds the sum of its other rows, so adding them"
         " up would count the order twice",
-        "tax_outside": f"{total} adds up without the tax in {other} ({said}): the tax is either"
+        "tax_outside": f"{total} adds up without the tax in {other} ({sums}): the tax is either"
         f" contained in {first!r}, or was charged outside of {total}",
-        "delivery_outside": f"{total} adds up without the delivery in {other} ({said}): it is"
+        "delivery_outside": f"{total} adds up without the delivery in {other} ({sums}): it is"
         f" either contained in {first!r}, or was charged outside of {total}",
         "tax_beside": f"the file does not show whether {first!r} contains the tax in {other}",
         "delivery_beside": "the file does not show whether"
@@ -124,9 +124,9 @@ def _why(doubt: Doubt) -> str:
         "near": f"{other} adds up in most rows, and not in enough to be certain: something that has"
         f" no column is in it, such as a discount, and may be in {first!r} or not",
         "unexplained": f"no sum shows what {names} {is_or_are} made of",
-        "few_rows": f"only {rows} distinct row{'s' * (rows != 1)} show that {said}",
+        "few_rows": f"only {rows} distinct row{'s' * (rows != 1)} show that {sums}",
         "odd_part": f"{first!r} is part of {total}, and its name does not say whether it is taxed",
-        "second_part": f"{total} adds up without {names} ({said})",
+        "second_part": f"{total} adds up without {names} ({sums})",
         "rivals": f"more than one sum adds up to {total}, with different figures",
         "several_amounts": f"{names} are different amounts, and no sum shows which one is that of"
         " the goods",

@@ -193,16 +193,20 @@ def order_amounts(sums: Sums, figures: Sequence[tuple[str, Term, Figures]]) -> O
     added = {what: np.zeros(size, np.int64) for what in ("goods", "delivery", "tax", "others")}
     wrong = np.zeros(size, bool)
     total: np.ndarray | None = None
-    for what, term, one in figures:
-        if one.wrong is not None:
-            wrong |= one.wrong
+    for what, term, figure in figures:
+        if figure.wrong is not None:
+            wrong |= figure.wrong
         if what == "total":
-            total = with_sign_of(term, one.cents)
+            total = with_sign_of(term, figure.cents)
         else:
-            added[what] += with_sign_of(term, one.cents)
+            added[what] += with_sign_of(term, figure.cents)
     goods, delivery, tax, others = added.values()
     outside = sum(
-        (with_sign_of(term, one.cents) for what, term, one in figures if term in sums.outside),
+        (
+            with_sign_of(term, figure.cents)
+            for what, term, figure in figures
+            if term in sums.outside
+        ),
         np.zeros(size, np.int64),
     )
     nothing = np.zeros(size, np.int64)
@@ -325,7 +329,9 @@ def _with_fractions(
     cents: np.ndarray, rows: np.ndarray, numbers: Sequence[Decimal | None]
 ) -> np.ndarray:
     fine = cents * (_FINE // 100)
-    fine[rows] = [0 if one is None else int((one * _FINE).to_integral_value()) for one in numbers]
+    fine[rows] = [
+        0 if number is None else int((number * _FINE).to_integral_value()) for number in numbers
+    ]
     return fine
 
 
@@ -346,7 +352,7 @@ def _product(price: Figures, number: Figures) -> Figures:
     size = (np.abs(units) + _CENTS_OF_PRODUCT // 2) // _CENTS_OF_PRODUCT
     filled = price.filled & number.filled & ~over
     wrong = over
-    for one in (price, number):
-        if one.wrong is not None:
-            wrong = wrong | one.wrong
+    for factor in (price, number):
+        if factor.wrong is not None:
+            wrong = wrong | factor.wrong
     return Figures(np.where(units < 0, -size, size), filled, wrong if wrong.any() else None)

@@ -136,7 +136,7 @@ def is_with_tax(label: Hashable, other: Hashable) -> bool:
 def words_of(label: Hashable) -> str:
     """A label as its words in small letters, without accents: "lineItem_price", "Envío"."""
     plain = unicodedata.normalize("NFKD", str(label).replace("ß", "ss"))
-    text = "".join(one for one in plain if not unicodedata.combining(one))
+    text = "".join(letter for letter in plain if not unicodedata.combining(letter))
     text = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", text)
     plain = re.sub(r"([0-9]+)", r" \1 ", plain_name(text)).replace("_", " ")
     return " ".join(_parted(word) for word in plain.split())

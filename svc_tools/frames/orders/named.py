@@ -120,8 +120,8 @@ def read_named(
         reading = replace(reading, currencies=found)
     if answers.refunds is not None:
         reading = replace(reading, refunds=answers.refunds)
-    of = {one: term for one in named if (term := _decided(reading, one, answers)) is not None}
-    open_ = [one for one in named if one not in of]
+    of = {label: term for label in named if (term := _decided(reading, label, answers)) is not None}
+    open_ = [label for label in named if label not in of]
     if not open_:
         return Named(reading, of)  # its sums show the rows of totals
     money = likely_money(labels, reading, answers, named)
@@ -129,9 +129,9 @@ def read_named(
     unread = {label: sample[label] for label in money if label not in written}
     marks = marks_of(unread, semicolons=semicolons, decimal=answers.decimal)
     found_marks = {**marks.of, **written}
-    for one in open_:
-        if found_marks[one] != "point":
-            reading = replace(reading, marks={**reading.marks, one: found_marks[one]})
+    for column in open_:
+        if found_marks[column] != "point":
+            reading = replace(reading, marks={**reading.marks, column: found_marks[column]})
     table = money_table(sample, money, found_marks, named=named)
     found_levels = _levels(table, order_rows(sample, reading.orders), open_, sample)
     once = answers.money.once
@@ -140,16 +140,20 @@ def read_named(
         reading.currencies_or_none.question,
         marks.question() if {*marks.undecided} & {*open_} else None,
     ]
-    for one, level in found_levels.items():
-        is_once = level == "order" if once is None else one in (once or ())
-        of[one] = Term(one, once=is_once and level != "heads", head=is_once and level == "heads")
+    for column, level in found_levels.items():
+        is_once = level == "order" if once is None else column in (once or ())
+        of[column] = Term(
+            column, once=is_once and level != "heads", head=is_once and level == "heads"
+        )
         if once is None and level in {"heads", "unclear"}:
             reason: Reason = "heads" if level == "heads" else "level"
-            asked.append(question_of_doubt(Doubt(reason, "once", (one,), ((one,), False), (one,))))
+            asked.append(
+                question_of_doubt(Doubt(reason, "once", (column,), ((column,), False), (column,)))
+            )
     if of_sales:
         asked.append(_of_refunds(sample, reading, open_[0]))
     beside = tuple(label for label in table.columns if label not in named)
-    questions = tuple(one for one in asked if one is not None)
+    questions = tuple(question for question in asked if question is not None)
     return Named(reading, of, questions, (*marks.notes(),), beside)
 
 

@@ -140,9 +140,9 @@ def find_item_words(frame: pd.DataFrame, labels: Iterable[Hashable]) -> ItemWord
     for label in labels:
         if not _names_items(label) or pd.api.types.is_numeric_dtype(frame[label].dtype):
             continue
-        texts = [text for one in pd.factorize(frame[label])[1] if (text := text_of(one))]
+        texts = [text for value in pd.factorize(frame[label])[1] if (text := text_of(value))]
         plain = {" ".join(text.casefold().replace("-", " ").split()) for text in texts}
-        cards = {one for one in plain if is_gift_card(one) or _is_tip(one)}
+        cards = {name for name in plain if is_gift_card(name) or _is_tip(name)}
         no_sale, charges = cards | (plain & _TAXES), plain & _DELIVERIES
         if not plain - no_sale - charges or not plain.isdisjoint(_FETCHED):
             continue
@@ -328,7 +328,7 @@ class TakenOff(NamedTuple):
 
     def only(self, rows: np.ndarray) -> TakenOff:
         """What is taken off these rows, and nothing of the others."""
-        return TakenOff(*(np.where(rows, one, np.zeros((), one.dtype)) for one in self))
+        return TakenOff(*(np.where(rows, cents, np.zeros((), cents.dtype)) for cents in self))
 
 
 def taken_off(figures: np.ndarray, heads: np.ndarray) -> TakenOff:
@@ -479,28 +479,28 @@ class LineCounts:
 
     def sentences(self) -> list[str]:
         """The counts in sentences for the user."""
-        said = []
+        sentences = []
         if self.untaxed:
-            said.append(
+            sentences.append(
                 f"{counted(self.untaxed, 'line')}, ${dollars(self.untaxed_cents):,} taken off"
                 f" because the export marks them not taxable ({_TAXED_WHOLE}, taxes them)"
             )
         if self.no_sale:
-            said.append(
+            sentences.append(
                 f"{counted(self.no_sale, 'line')}, ${dollars(self.no_sale_cents):,} of gift cards"
                 " or tips: no sales"
             )
         if self.off:
-            said.append(
+            sentences.append(
                 f"{counted(self.off, 'row')} without a tax because {LINES_OFF}: compare the order"
                 f" with the shop, or tax all of it ({_TAXED_WHOLE})"
             )
         if self.short:
-            said.append(
+            sentences.append(
                 f"in {counted(self.short, 'order')} taxed whole the lines do not add up to the"
                 " amount: where lines are missing, so are perhaps some that are not taxable"
             )
-        return said
+        return sentences
 
 
 class LineIndex:

@@ -51,12 +51,12 @@ class OrderColumns:
 
     def sentences(self) -> list[str]:
         """How orders were found, for the user."""
-        said = [f"{label!r} was not used: {why}" for label, why in self.not_used]
+        not_used = [f"{label!r} was not used: {why}" for label, why in self.not_used]
         if self.number is None:
-            return ["no column holds the number of an order: each row is a sale", *said]
+            return ["no column holds the number of an order: each row is a sale", *not_used]
         parts = [self.number, *([] if self.day is None else [self.day]), *self.place]
         same = ", ".join(map(repr, parts))
-        return [f"rows with the same {same} are one order", *said]
+        return [f"rows with the same {same} are one order", *not_used]
 
 
 def find_order(
@@ -75,18 +75,20 @@ def find_order(
         given: the column of the number, where the user named it; `False` for none.
     """
     labels: list[Hashable] = single(frame.columns)
-    stores = [one for one in labels if _names_a_store(one) and one not in {day, *place}]
-    stores = [one for one in stores if 2 * len(_texts_in(frame[one])) >= len(_sample(frame[one]))]
+    stores = [label for label in labels if _names_a_store(label) and label not in {day, *place}]
+    stores = [
+        label for label in stores if 2 * len(_texts_in(frame[label])) >= len(_sample(frame[label]))
+    ]
     columns = OrderColumns(None, day, (*place, *stores))
     if given is not None:
         return columns if given is False else replace(columns, number=given)
-    ranks = {one: rank for one in labels if (rank := _rank(one)) is not None}
-    ranks = {one: rank for one, rank in ranks.items() if _holds_numbers(frame[one])}
+    ranks = {label: rank for label in labels if (rank := _rank(label)) is not None}
+    ranks = {label: rank for label, rank in ranks.items() if _holds_numbers(frame[label])}
     if not ranks:
         return columns
     if min(ranks.values()) < _LAST:  # others count where nothing else is there
-        ranks = {one: rank for one, rank in ranks.items() if rank < _LAST}
-    return _decided(frame, columns, dict(sorted(ranks.items(), key=lambda one: one[1])))
+        ranks = {label: rank for label, rank in ranks.items() if rank < _LAST}
+    return _decided(frame, columns, dict(sorted(ranks.items(), key=lambda pair: pair[1])))
 
 
 def order_rows(
@@ -192,11 +194,11 @@ def _decided(
     if not repeating:
         return replace(columns, number=labels[0])
     first = repeating[0]
-    others = [one for one in repeating[1:] if not _part_alike(rows[first], rows[one])]
-    single = [one for one in labels if rows[one] is None]
+    others = [label for label in repeating[1:] if not _part_alike(rows[first], rows[label])]
+    single = [label for label in labels if rows[label] is None]
     if ranks[first] < _LAST:
-        others += [one for one in single if ranks[one] <= ranks[first]]
-    passed = tuple((one, _OF_ROWS) for one in single if one not in others)
+        others += [label for label in single if ranks[label] <= ranks[first]]
+    passed = tuple((label, _OF_ROWS) for label in single if label not in others)
     question = _question(first, others) if others else None
     return replace(columns, number=first, not_used=passed, question=question)
 

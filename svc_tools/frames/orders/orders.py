@@ -66,7 +66,9 @@ class Orders:
         row without a date belongs to the order of its number above it.
         """
         columns = self.reading.orders
-        named = [one for one in (columns.number, columns.day, *columns.place) if one is not None]
+        named = [
+            label for label in (columns.number, columns.day, *columns.place) if label is not None
+        ]
         if not {*named} <= {*self.frame.columns}:
             return None
         rows = order_rows(self.frame, columns, self._keys)
@@ -127,7 +129,7 @@ class Orders:
     def with_places(self, columns: Mapping[str, Hashable]) -> pd.DataFrame:
         """The frame without further rows of an order whose first row is not in it."""
         order, frame = self.reading.order, self.frame
-        place = [one for one in self.reading.place.values() if one in frame.columns]
+        place = [label for label in self.reading.place.values() if label in frame.columns]
         if order is None or not all(may_have_blanks(frame[label]) for label in place):
             return frame
         if self.codes is None:
@@ -606,7 +608,7 @@ class Orders:
     def _own(self) -> pd.DataFrame:
         """The frame without what lookups and taxes added."""
         added = columns_of_lookups(self.frame)
-        return self.frame[[one for one in self.frame.columns if one not in added]]
+        return self.frame[[label for label in self.frame.columns if label not in added]]
 
     def _count_refunds(self, others: np.ndarray, counts: Counts) -> None:
         if self.reading.refunded is not None:
@@ -717,11 +719,11 @@ def _of_order(
     first = _first_rows(orders, ~empty)
     rows = np.flatnonzero(empty & (orders >= 0))
     rows = rows[first[orders[rows]] >= 0]
-    take = np.arange(len(frame))
-    take[rows] = first[orders[rows]]
+    source = np.arange(len(frame))
+    source[rows] = first[orders[rows]]
     done = frame.copy(deep=False)
     for label in labels:
-        done[label] = frame[label].array.take(take)
+        done[label] = frame[label].array.take(source)
     return done
 
 

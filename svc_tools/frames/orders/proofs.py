@@ -124,25 +124,25 @@ def best_sum(view: View, goods: AbstractSet[object] = frozenset()) -> Proof:
     except TooManyColumnsError:
         return Proof("crowded", None, nothing, nothing, nothing)
     contained = _totals(all_fits, view)
-    fits = [one for one in all_fits if one.base not in contained and _says_something(one, view)]
-    fits.sort(key=lambda one: _rank(one, view))
+    fits = [fit for fit in all_fits if fit.base not in contained and _says_something(fit, view)]
+    fits.sort(key=lambda fit: _rank(fit, view))
     if not fits:
         return Proof("none", None, nothing, nothing, nothing)
-    missing = {id(one): _outside(one, view) for one in fits}
-    valid = _outermost([one for one in fits if not missing[id(one)]], all_fits, view)
-    best = valid[0] if valid else min(fits, key=lambda one: len(missing[id(one)]))
+    missing = {id(fit): _outside(fit, view) for fit in fits}
+    valid = _outermost([fit for fit in fits if not missing[id(fit)]], all_fits, view)
+    best = valid[0] if valid else min(fits, key=lambda fit: len(missing[id(fit)]))
     unexplained = _unexplained(best, all_fits, totals, view)
-    nearly = {one: nearly_adds_up(columns, one) for one in unexplained}
+    nearly = {term: nearly_adds_up(columns, term) for term in unexplained}
     return replace(
         _proof(best, view, valid[1:], missing[id(best)]),
-        unexplained=tuple(one for one, how in nearly.items() if how is None),
-        near=tuple(one for one, how in nearly.items() if how == "short"),
+        unexplained=tuple(term for term, how in nearly.items() if how is None),
+        near=tuple(term for term, how in nearly.items() if how == "short"),
     )
 
 
 def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]) -> Proof:
     """The best sum with what is open about it."""
-    rivals = tuple(_sums(one, view) for one in others if _differs(best, one, view))
+    rivals = tuple(_sums(fit, view) for fit in others if _differs(best, fit, view))
     odd = tuple(
         part
         for part, sign in best.parts
@@ -170,11 +170,11 @@ def _proof(best: Fit, view: View, others: Sequence[Fit], outside: Sequence[Term]
 def _outermost(valid: list[Fit], fits: Sequence[Fit], view: View) -> list[Fit]:
     """The sums without those of amounts from which a discount is still taken."""
     before = {
-        one.base
-        for one in fits
-        if any(view.kinds[part] in {"discount", "wrap"} for part, _ in one.parts)
+        fit.base
+        for fit in fits
+        if any(view.kinds[part] in {"discount", "wrap"} for part, _ in fit.parts)
     }
-    after = [one for one in valid if one.total not in before]
+    after = [fit for fit in valid if fit.total not in before]
     return after or valid
 
 
@@ -183,9 +183,9 @@ def _unexplained(best: Fit, fits: Sequence[Fit], totals: Sequence[Term], view: V
     known: set[Term] = {best.total, best.base, *view.of_kinds("quantity")}
     for _ in fits:
         known |= {
-            term for one in fits if known & {one.total, one.base} for term in (one.total, one.base)
+            term for fit in fits if known & {fit.total, fit.base} for term in (fit.total, fit.base)
         }
-    return [one for one in totals if one not in known and view.kinds[one] == "amount"]
+    return [term for term in totals if term not in known and view.kinds[term] == "amount"]
 
 
 def _columns(view: View, goods: AbstractSet[object]) -> tuple[Columns, list[Term]]:
@@ -201,22 +201,29 @@ def _columns(view: View, goods: AbstractSet[object]) -> tuple[Columns, list[Term
         {term: figures.cents for term, figures in view.figures.items()},
         [term for term in (*amounts, *priced) if view.kinds[term] != "payment"],
         {term: options for term, options in signs.items() if options},
-        {term: one.wrong for term, one in view.figures.items() if one.wrong is not None},
+        {
+            term: figures.wrong
+            for term, figures in view.figures.items()
+            if figures.wrong is not None
+        },
     )
     return columns, [term for term in amounts if view.kinds[term] != "wrap"]
 
 
 def _different(view: View, terms: list[Term], goods: AbstractSet[object]) -> list[Term]:
     """The terms without those that have the figures of one before them; the fuller one first."""
-    usable = [one for one in terms if view.kinds[one] != "wrap" or one.label in goods]
+    usable = [term for term in terms if view.kinds[term] != "wrap" or term.label in goods]
     usable.sort(
-        key=lambda one: (_base_rank(view.kinds[one]), -np.count_nonzero(view.figures[one].filled))
+        key=lambda term: (
+            _base_rank(view.kinds[term]),
+            -np.count_nonzero(view.figures[term].filled),
+        )
     )
     kept: dict[int, list[Term]] = {}
     for term in usable:
         cents = view.figures[term].cents
         alike = kept.setdefault(int(cents.sum()), [])
-        if not any(np.array_equal(view.figures[one].cents, cents) for one in alike):
+        if not any(np.array_equal(view.figures[term].cents, cents) for term in alike):
             alike.append(term)
     different = {term for alike in kept.values() for term in alike}
     return [term for term in terms if term in different]
@@ -249,9 +256,9 @@ def _adds(figures: Figures, sign: int) -> bool:
 def _totals(fits: list[Fit], view: View) -> set[Term]:
     """The amounts that have more in them than goods."""
     return {
-        one.total
-        for one in fits
-        for part, sign in one.parts
+        fit.total
+        for fit in fits
+        for part, sign in fit.parts
         if view.kinds[part] in NO_GOODS and _adds(view.figures[part], sign)
     }
 
@@ -286,9 +293,9 @@ def _outside(fit: Fit, view: View) -> list[Term]:
             missing += whole_of(others, view)
             continue
         missing += [
-            one
-            for one in others
-            if not (is_paid_by_seller(one.label) or _explained(one, fit, inside, others, view))
+            term
+            for term in others
+            if not (is_paid_by_seller(term.label) or _explained(term, fit, inside, others, view))
         ]
     return missing
 
@@ -296,11 +303,11 @@ def _outside(fit: Fit, view: View) -> list[Term]:
 def whole_of(terms: Sequence[Term], view: View) -> list[Term]:
     """The terms without those that are parts of another one."""
     for whole in terms:
-        others = [one for one in terms if one != whole]
+        others = [term for term in terms if term != whole]
         for apart in _subsets(others):
-            added = sum(view.figures[one].cents for one in apart)
+            added = sum(view.figures[term].cents for term in apart)
             if _same(view.figures[whole].cents, np.asarray(added)):
-                return [one for one in terms if one not in apart]
+                return [term for term in terms if term not in apart]
     return list(terms)
 
 
@@ -309,21 +316,21 @@ def _explained(
 ) -> bool:
     """Whether a tax or a delivery is contained in those that are in the sum."""
     reductions = view.of_kinds("delivery_discount") if view.kinds[term] == "delivery" else []
-    if any(are_one_part(term.label, one.label) for one in inside):
+    if any(are_one_part(term.label, other.label) for other in inside):
         return True
     own = view.figures[term].cents[fit.fits]
-    parts = {one: view.figures[one].cents[fit.fits] for one in inside}
+    parts = {other: view.figures[other].cents[fit.fits] for other in inside}
     whole = np.sum([*parts.values()], axis=0)
     there = own != 0  # a tax of some rows may be all the tax that these have
-    if any(_same(own[there], one[there]) for one in (whole, *parts.values())):
+    if any(_same(own[there], part[there]) for part in (whole, *parts.values())):
         return True
-    rest = {one: view.figures[one].cents[fit.fits] for one in others if one != term}
+    rest = {other: view.figures[other].cents[fit.fits] for other in others if other != term}
     for apart in _subsets([*rest]):
-        if apart and _same(own + np.sum([rest[one] for one in apart], axis=0), whole):
+        if apart and _same(own + np.sum([rest[other] for other in apart], axis=0), whole):
             return True
-    less = {one: np.abs(view.figures[one].cents[fit.fits]) for one in reductions}
+    less = {reduction: np.abs(view.figures[reduction].cents[fit.fits]) for reduction in reductions}
     return any(
-        apart and _same(own - np.sum([less[one] for one in apart], axis=0), whole)
+        apart and _same(own - np.sum([less[reduction] for reduction in apart], axis=0), whole)
         for apart in _subsets([*less])
     )
 
@@ -332,7 +339,7 @@ def _subsets(terms: Sequence[Term]) -> list[tuple[Term, ...]]:
     """The sets of some of these, the smallest first; of too many only all of them."""
     if len(terms) > _MOST_APART:
         return [tuple(terms)]
-    return [one for size in range(1, len(terms) + 1) for one in combinations(terms, size)]
+    return [subset for size in range(1, len(terms) + 1) for subset in combinations(terms, size)]
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
@@ -350,7 +357,7 @@ def _sums(fit: Fit, view: View) -> Sums:
     return Sums(
         **{name: tuple(each) for name, each in found.items()},
         total=fit.total,
-        by_order=any(one.once or one.head for one in terms),
+        by_order=any(term.once or term.head for term in terms),
         witness="sum",
     )
 
@@ -389,7 +396,7 @@ def _added(terms: Iterable[Term], view: View, rows: np.ndarray) -> np.ndarray:
 def _proven_by_one(fit: Fit, view: View) -> np.ndarray:
     """The rows in which a part is not 0 that hardly another row proves."""
     weak = np.zeros(len(fit.fits), bool)
-    main = [view.figures[one].cents for one in (fit.total, fit.base)]
+    main = [view.figures[term].cents for term in (fit.total, fit.base)]
     for term in view.figures:
         if view.kinds[term] in {"refund", "payment"} or view.kinds[term] not in SIGNS:
             continue
@@ -406,7 +413,7 @@ def _proven_by_one(fit: Fit, view: View) -> np.ndarray:
 def _is_whole(fit: Fit, view: View) -> bool:
     """Whether all figures of a sum are whole dollars."""
     terms = (fit.total, fit.base, *(part for part, _ in fit.parts))
-    return all(not (view.figures[one].cents % 100).any() for one in terms)
+    return all(not (view.figures[term].cents % 100).any() for term in terms)
 
 
 def _distinct(fit: Fit, view: View, on: np.ndarray, most: int) -> int:

@@ -187,7 +187,7 @@ class Reading:
             orders=OrderColumns(number, day, tuple(places)),
             export=named_export(plain.get("export")),
             currencies=CurrencyColumns(plain.get("currency")),
-            kinds=KindColumns(tuple(KindColumn(**one) for one in plain.get("kinds", []))),
+            kinds=KindColumns(tuple(KindColumn(**column) for column in plain.get("kinds", []))),
             sums=None if sums is None else _sums_from(sums),
             lines=None if lines is None else LineColumns(**lines),
             **known,
@@ -201,7 +201,7 @@ class Reading:
             day=self.orders.day if self.orders.day in there else None,
             place=tuple(label for label in self.orders.place if label in there),
         )
-        kinds = tuple(one for one in self.kinds.used if one.label in there)
+        kinds = tuple(column for column in self.kinds.used if column.label in there)
         used = self.currencies is None or self.currency is None or self.currency in there
         return replace(
             self,
@@ -250,7 +250,7 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
     found = export.found(labels)
     no_sale, charges = export.found_words(labels)
     amount, shipping = export.found_amount(labels), export.found_shipping(labels)
-    once = [label for one in (amount, shipping) if one is not None for label in one.all]
+    once = [label for summed in (amount, shipping) if summed is not None for label in summed.all]
     sale, refund = export.found_kinds(labels)
     reading = Reading(
         export=export,
@@ -274,11 +274,11 @@ def reading_of_export(export: Export, labels: Iterable[Hashable]) -> Reading:
     if amount is None:
         return reading
 
-    def terms(one: Sum | None) -> tuple[Term, ...]:
-        if one is None:
+    def terms(summed: Sum | None) -> tuple[Term, ...]:
+        if summed is None:
             return ()
-        added = (reading.term(label) for label in one.plus)
-        less = (replace(reading.term(label), sign=-1, either_sign=True) for label in one.minus)
+        added = (reading.term(label) for label in summed.plus)
+        less = (replace(reading.term(label), sign=-1, either_sign=True) for label in summed.minus)
         return (*added, *less)
 
     sums = Sums(
@@ -341,7 +341,7 @@ def _plain_sums(sums: Sums) -> dict[str, Any]:
 
 def _sums_from(plain: Mapping[str, Any]) -> Sums:
     parts: dict[str, Any] = {
-        name: tuple(Term(**one) for one in plain.get(name, []))
+        name: tuple(Term(**term) for term in plain.get(name, []))
         for name in ("goods", "delivery", "tax", "others", "outside")
     }
     if plain.get("total") is not None:

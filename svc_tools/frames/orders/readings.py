@@ -48,15 +48,15 @@ def readings_of(
     named = [name for name, terms in of.items() if terms]
     found = []
     for contained in product((False, True), repeat=len(named)):
-        one = sums
+        with_parts = sums
         for name, inside in zip(named, contained, strict=True):
-            one = _with_part(one, name, of[name], contained=inside)
+            with_parts = _with_part(with_parts, name, of[name], contained=inside)
         answers = dict(zip(named, contained, strict=True))
         for used in product((False, True), repeat=len(further)):
             chosen = list(zip(further, used, strict=True))
             terms = [term for (term, _), is_used in chosen if is_used]
             parts = {term.label: what if on else "none" for (term, what), on in chosen}
-            found.append(PossibleReading(_with_further(one, terms), answers, parts))
+            found.append(PossibleReading(_with_further(with_parts, terms), answers, parts))
     return tuple(found)
 
 

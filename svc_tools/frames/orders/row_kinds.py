@@ -95,7 +95,9 @@ class KindColumns:
     @property
     def words(self) -> KindColumns:
         """Those that say it in words, without quantities."""
-        return replace(self, used=tuple(one for one in self.used if one.reads != "quantity"))
+        return replace(
+            self, used=tuple(column for column in self.used if column.reads != "quantity")
+        )
 
     def with_quantities(self, frame: pd.DataFrame, labels: Iterable[Hashable]) -> KindColumns:
         """The same with the quantities of further rows, of which some are below 0."""
@@ -192,19 +194,19 @@ class KindCounts:
         Args:
             refunds: what the user decided about refunds with a positive amount.
         """
-        said = [f"{line}: amount 0.00" for line in _lines(self.no_sale, "row", _ENDED_BY)]
-        said += [
+        sentences = [f"{line}: amount 0.00" for line in _lines(self.no_sale, "row", _ENDED_BY)]
+        sentences += [
             f"{line}: counted in full; deduct refunds in the period of the refund"
             for line in _lines(self.refunded, "sale")
         ]
         asked = self.refunds + self.repeated
         if refunds is not None:
-            said += [f"{line}: {_REFUNDS_AS[refunds]}" for line in _lines(asked, "refund")]
-        said += [
+            sentences += [f"{line}: {_REFUNDS_AS[refunds]}" for line in _lines(asked, "refund")]
+        sentences += [
             f"{line}: counted as sales, as this does not say otherwise"
             for line in _lines(self.unknown, "row")
         ]
-        return said
+        return sentences
 
 
 class RowKinds(NamedTuple):
@@ -247,12 +249,12 @@ def row_kinds(
     of = _Rows(np.ones(size, bool) if counts_in is None else counts_in, cents, numbers)
     no_sale, refund = np.zeros(size, bool), np.zeros(size, bool)
     read = [_read(frame[column.label], column, orders) for column in columns.used]
-    for one in read:
-        no_sale |= one.rows("no sale")
-        void = one.rows("void")
+    for words in read:
+        no_sale |= words.rows("no sale")
+        void = words.rows("void")
         # a voided sale is none; a row of its own that takes it back is written with a minus
         no_sale |= void if cents is None else void & (cents >= 0)
-        refund |= one.rows("refund")
+        refund |= words.rows("refund")
     refund &= ~no_sale
     if cents is not None:
         refund &= cents > 0
@@ -261,8 +263,10 @@ def row_kinds(
     _count(counts, read, of, (no_sale, refund, repeated))
     refund |= repeated
     if cents is not None:
-        mine = refund & of.counted
-        (counts.cents,) = sums_by(np.zeros(int(mine.sum()), np.int64), cents[mine], 1)
+        counted_refunds = refund & of.counted
+        (counts.cents,) = sums_by(
+            np.zeros(int(counted_refunds.sum()), np.int64), cents[counted_refunds], 1
+        )
     return RowKinds(no_sale, refund, counts)
 
 
@@ -301,7 +305,8 @@ class _Read(NamedTuple):
 
     def rows(self, kind: RowKind | None) -> np.ndarray:
         """The rows with a word of this kind."""
-        mask: np.ndarray = np.array([*(one == kind for one in self.kinds), False], bool)[self.codes]
+        of_texts = np.array([*(of_text == kind for of_text in self.kinds), False], bool)
+        mask: np.ndarray = of_texts[self.codes]
         return mask
 
     def count_rows(self, into: Counter[tuple[Hashable, str]], rows: np.ndarray) -> None:
@@ -338,12 +343,12 @@ def _count(
         (counts.refunded, {"refunded"}, sales & of.positive),
     )
     left = np.ones(len(sales), bool)
-    for one in read:
+    for words in read:
         for into, kinds, rows in each:
-            said = rows & left & np.logical_or.reduce([one.rows(kind) for kind in kinds])
-            one.count_rows(into, said)
-            left &= ~said
-        one.count_rows(counts.unknown, one.rows(None) & sales & of.with_amount)
+            of_kinds = rows & left & np.logical_or.reduce([words.rows(kind) for kind in kinds])
+            words.count_rows(into, of_kinds)
+            left &= ~of_kinds
+        words.count_rows(counts.unknown, words.rows(None) & sales & of.with_amount)
 
 
 def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.ndarray, int]:
@@ -355,13 +360,13 @@ def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.
     none = np.zeros(len(others), bool)
     if of.numbers is None or of.cents is None or not read:
         return none, 0
-    mine = of.positive & ~others
-    refunded = mine & np.logical_or.reduce([one.rows("refunded") for one in read])
+    candidates = of.positive & ~others
+    refunded = candidates & np.logical_or.reduce([words.rows("refunded") for words in read])
     numbers = of.numbers() if refunded.any() else None
     if numbers is None:
         return none, 0
     refunded &= numbers >= 0
-    beside = mine & (numbers >= 0) & ~refunded
+    beside = candidates & (numbers >= 0) & ~refunded
     if not (refunded.any() and beside.any()):
         return none, 0
     has_both = np.zeros((2, int(numbers.max()) + 1), bool)
@@ -376,15 +381,15 @@ def _repeated(read: Sequence[_Read], others: np.ndarray, of: _Rows) -> tuple[np.
 
 def _lines(counts: Counter[tuple[Hashable, str]], noun: str, by: str = "") -> list[str]:
     """One line for each column: how many rows, by which column and which of its words."""
-    said = []
+    lines = []
     for label in dict.fromkeys(label for label, _ in counts):
         words = {text: rows for (of, text), rows in counts.items() if of == label}
         rows, listed = counted(sum(words.values()), noun), _listed(filter(None, words))
         if by:
-            said.append(f"{rows} {by} {label!r}" + (f" ({listed})" if listed else ""))
+            lines.append(f"{rows} {by} {label!r}" + (f" ({listed})" if listed else ""))
         else:
-            said.append(f"{rows} with {listed} in {label!r}")
-    return said
+            lines.append(f"{rows} with {listed} in {label!r}")
+    return lines
 
 
 _ENDED_BY = "canceled or not paid by"
@@ -589,7 +594,7 @@ def _without_accents(text: str) -> str:
     if text.isascii():
         return plain_name(text)
     apart = unicodedata.normalize("NFKD", text)
-    return plain_name("".join(one for one in apart if not unicodedata.combining(one)))
+    return plain_name("".join(letter for letter in apart if not unicodedata.combining(letter)))
 
 
 def _are_states(texts: list[str] | None) -> bool:
@@ -649,7 +654,8 @@ def _ended(left: list[str], *, of_type: bool) -> RowKind | None:
 
 def _set(text: str) -> frozenset[str]:
     """The phrases of a text, which commas and line ends separate."""
-    return frozenset(" ".join(one.split()) for one in text.replace("\n", ",").split(",")) - {""}
+    phrases = text.replace("\n", ",").split(",")
+    return frozenset(" ".join(phrase.split()) for phrase in phrases) - {""}
 
 
 _BELOW_0 = re.compile(r"\s*(?:[-\u2212]|\()\s*[0-9.,]*[1-9][0-9.,]*\)?\s*$")

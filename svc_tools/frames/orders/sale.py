@@ -52,45 +52,45 @@ class Counts:
 
     def sentences(self, reading: Reading) -> list[str]:
         """The counts in sentences for the user."""
-        said = []
+        sentences = []
         if rows := self.rows["no sale"]:
             named = " or ".join(map(repr, reading.no_sale))
             why = f"canceled or not paid by {named}: amount 0.00"
             if reading.export is None:
                 why = f"that {'is' if rows == 1 else 'are'} a tax, a tip or a gift card by {named}"
                 why += ": no sale" + "s" * (rows != 1)
-            said.append(f"{counted(rows, 'row')} {why}")
+            sentences.append(f"{counted(rows, 'row')} {why}")
         if rows := self.rows["other kind"]:
             named = " or ".join(map(repr, reading.sale))
-            said.append(
+            sentences.append(
                 f"{counted(rows, 'row')} of another kind than sales and refunds by {named}:"
                 " amount 0.00"
             )
         if rows := self.rows["said to be refunded"]:
             named = " or ".join(map(repr, reading.refunded_by))
-            said.append(
+            sentences.append(
                 f"{counted(rows, 'row')} refunded by {named} and not taken off: the file does not"
                 " say when and how much; deduct them in the period of the refund"
             )
         if rows := self.rows["refunded"]:
-            said.append(
+            sentences.append(
                 f"refunds are not taken off ({reading.refunded!r}: {counted(rows, 'row')},"
                 f" ${dollars(self.refunded):,}): the file does not say when and of what; deduct"
                 " them in the period of the refund"
             )
-        said += self.kinds.sentences(reading.refunds)
-        said += self.lines.sentences()
+        sentences += self.kinds.sentences(reading.refunds)
+        sentences += self.lines.sentences()
         if rows := self.rows["totals"]:
-            said.append(f"{counted(rows, 'row')} of totals: no sales")
+            sentences.append(f"{counted(rows, 'row')} of totals: no sales")
         if rows := self.rows["off"]:
             total = reading.total
-            said.append(
+            sentences.append(
                 f"in {counted(rows, 'row')} amount, delivery and tax do not add up to"
                 f" {total!r}: tips, gift cards, other discounts, or tax inside the amount"
             )
         if rows := self.rows["currency"]:
-            said.append(f"{counted(rows, 'row')} in another currency than US dollars: no tax")
-        return said
+            sentences.append(f"{counted(rows, 'row')} in another currency than US dollars: no tax")
+        return sentences
 
 
 class Sale(NamedTuple):
@@ -178,4 +178,4 @@ class OrderMarks(NamedTuple):
 
     def of(self, rows: np.ndarray) -> OrderMarks:
         """Those of these rows."""
-        return OrderMarks(*(one[rows] for one in self))
+        return OrderMarks(*(marks[rows] for marks in self))

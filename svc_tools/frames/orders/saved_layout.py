@@ -301,7 +301,7 @@ class SalesLayout:
             )
         there, read = {*labels}, [*used]
         needed = self._of_amounts() if amounts else self._of_places()
-        missing = [one for one in needed if one not in there and (amounts or one in read)]
+        missing = [label for label in needed if label not in there and (amounts or label in read)]
         if missing:
             named = ", ".join(map(repr, missing))
             raise LayoutError(
@@ -313,7 +313,7 @@ class SalesLayout:
     def _of_places(self) -> list[str]:
         """The columns of the place and the date."""
         held = self._held.lookup.model_dump(include={*ROLES})
-        return [one for one in dict.fromkeys(held.values()) if one in self.columns]
+        return [label for label in dict.fromkeys(held.values()) if label in self.columns]
 
     def _of_amounts(self) -> list[str]:
         """The columns of the amounts, and the others that a tax reads."""
@@ -321,8 +321,12 @@ class SalesLayout:
         named: list[object] = [tax.amount, tax.shipping, tax.exempt, tax.taxable, tax.invoice]
         named += [tax.channel, tax.order, tax.currency, *(tax.once or ()), *(tax.parts or ())]
         places = {reading.country, reading.orders.day, *reading.orders.place}
-        named += [one for one in reading.columns if one not in places]
-        return [one for one in dict.fromkeys(named) if isinstance(one, str) and one in self.columns]
+        named += [label for label in reading.columns if label not in places]
+        return [
+            label
+            for label in dict.fromkeys(named)
+            if isinstance(label, str) and label in self.columns
+        ]
 
     def new(self, frame: pd.DataFrame, labels: Iterable[Hashable]) -> list[str]:
         """Which columns that matter are new since it was saved, in sentences.
@@ -332,19 +336,19 @@ class SalesLayout:
             labels: the columns that are the user's own.
         """
         there = {*self.columns}
-        new = [one for one in labels if one not in there]
+        new = [label for label in labels if label not in there]
         kinds = find_kinds(frame, new)
         found: dict[Hashable, str] = {}
         if new:
             currencies = find_currency(frame[new])
-            for label in (currencies.used, *(one for one, _ in currencies.not_used)):
+            for label in (currencies.used, *(label for label, _ in currencies.not_used)):
                 found |= {label: "a currency"} if label is not None else {}
-        named = [one for one in new if "currency" in plain_name(one).split("_")]
+        named = [label for label in new if "currency" in plain_name(label).split("_")]
         found |= dict.fromkeys(named, "a currency")
-        found |= dict.fromkeys([*kinds.labels, *(one for one, _ in kinds.not_used)], "a status")
-        money = money_table(frame, [one for one in new if one not in found])
+        found |= dict.fromkeys([*kinds.labels, *(label for label, _ in kinds.not_used)], "a status")
+        money = money_table(frame, [label for label in new if label not in found])
         found |= dict.fromkeys([*money.columns, *money.zero], "money")
-        places = [(one, of) for one in new if one not in found and (of := place_role(one))]
+        places = [(label, of) for label in new if label not in found and (of := place_role(label))]
         found |= {label: f"a {_IN_WORDS.get(role, role)}" for label, (role, _) in places}
         return [
             f"{label!r} ({what}) is new since the layout was saved, and is not used"
@@ -366,8 +370,8 @@ class SalesLayout:
         marks = {} if self._held.reading is None else self.reading.marks
         table = money_table(frame, there, marks, named=there)
         return {
-            label: int(np.count_nonzero(one.cents)) or int(one.filled.sum())
-            for label, one in table.columns.items()
+            label: int(np.count_nonzero(column.cents)) or int(column.filled.sum())
+            for label, column in table.columns.items()
         }
 
 
@@ -436,7 +440,7 @@ def layout_of_file(
     Raises:
         LayoutError: the name of a column is no text.
     """
-    odd = [one for one in labels if not isinstance(one, str)]
+    odd = [label for label in labels if not isinstance(label, str)]
     if odd:
         raise LayoutError(
             f"a layout holds the names of columns, and {odd[0]!r} is no text: give the columns"
@@ -464,8 +468,8 @@ def zero_columns(
 ) -> tuple[Hashable, ...]:
     """The columns of money that are 0 or empty throughout, and take no part."""
     used = {*reading.columns}
-    free = [one for one in labels if one not in used and may_be_money(one)]
-    known = [one for one in free if kind_of(one) not in {"unknown", "quantity", "payment"}]
+    free = [label for label in labels if label not in used and may_be_money(label)]
+    known = [label for label in free if kind_of(label) not in {"unknown", "quantity", "payment"}]
     return money_table(frame, known, reading.marks, named=known).zero
 
 
@@ -493,17 +497,17 @@ def _reading_of(reading: Reading) -> dict[str, Any]:
         "place": dict(reading.place),
         "kinds": [
             _KindColumn(
-                column=one.label,
-                reads=one.reads,
-                means=one.means,
-                invoices=one.invoices,
-                ledger=one.ledger,
+                column=column.label,
+                reads=column.reads,
+                means=column.means,
+                invoices=column.invoices,
+                ledger=column.ledger,
             )
-            for one in reading.kinds.used
+            for column in reading.kinds.used
         ],
     }
     if sums is not None:
-        terms = {name: [_Term.of(one) for one in getattr(sums, name)] for name in _SUMS}
+        terms = {name: [_Term.of(term) for term in getattr(sums, name)] for name in _SUMS}
         total = None if sums.total is None else _Term.of(sums.total)
         how = {"decided_by": sums.witness, "by_order": sums.by_order, "total": total}
         plain["sums"] = how | terms
@@ -521,14 +525,17 @@ def _reading_from(held: _Reading) -> Reading:
         "weak": held.weak,
         "place": [[*pair] for pair in held.place.items()],
         "kinds": [
-            {"label": one.column, **one.model_dump(exclude={"column"})} for one in held.kinds
+            {"label": column.column, **column.model_dump(exclude={"column"})}
+            for column in held.kinds
         ],
     }
-    reading = Reading.from_plain({name: one for name, one in plain.items() if one is not None})
+    reading = Reading.from_plain(
+        {name: value for name, value in plain.items() if value is not None}
+    )
     if held.sums is None:
         return reading
     sums = held.sums
-    terms = {name: tuple(one.term() for one in getattr(sums, name)) for name in _SUMS}
+    terms = {name: tuple(term.term() for term in getattr(sums, name)) for name in _SUMS}
     total = None if sums.total is None else sums.total.term()
     made = Sums(**terms, total=total, by_order=sums.by_order, witness=sums.decided_by)
     return reading.with_sums(made)
@@ -544,7 +551,7 @@ def _checked(plain: Mapping[str, Any], name: str) -> _File:
         return _File.model_validate(plain)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(one) for one in first["loc"])
+        key = ".".join(str(part) for part in first["loc"])
         raise LayoutError(f"{name} is no layout: {key}: {first['msg'].lower()}") from error
 
 
@@ -554,11 +561,13 @@ def _written(plain: Mapping[str, Any]) -> str:
 
 
 def _lines(plain: Mapping[str, Any], above: tuple[str, ...]) -> list[str]:
-    lines = [f"{_key(name)} = {_value(one)}" for name, one in plain.items() if not _is_table(one)]
-    for name, one in plain.items():
-        if _is_table(one):
+    lines = [
+        f"{_key(name)} = {_value(value)}" for name, value in plain.items() if not _is_table(value)
+    ]
+    for name, value in plain.items():
+        if _is_table(value):
             path = (*above, name)
-            lines += ["", f"[{'.'.join(map(_key, path))}]", *_lines(one, path)]
+            lines += ["", f"[{'.'.join(map(_key, path))}]", *_lines(value, path)]
     return lines
 
 
@@ -568,13 +577,13 @@ def _is_table(value: object) -> bool:
 
 def _value(value: Any) -> str:  # noqa: ANN401 - whatever a file holds
     if isinstance(value, dict):
-        pairs = ", ".join(f"{_key(name)} = {_value(one)}" for name, one in value.items())
+        pairs = ", ".join(f"{_key(name)} = {_value(item)}" for name, item in value.items())
         return f"{{ {pairs} }}"
     if isinstance(value, list):
-        each = [_value(one) for one in value]
+        each = [_value(item) for item in value]
         line = f"[{', '.join(each)}]"
         return (
-            line if len(line) <= _WIDTH else "\n".join(["[", *(f"  {one}," for one in each), "]"])
+            line if len(line) <= _WIDTH else "\n".join(["[", *(f"  {text}," for text in each), "]"])
         )
     # texts, truth values and whole numbers are in TOML as in JSON, which leaves DEL as it is
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

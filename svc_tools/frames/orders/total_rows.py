@@ -83,8 +83,8 @@ class TotalRows:
         totals = np.zeros(len(frame), bool)
         running = {label: _Running(of.cents) for label, of in money.items()}
         some = totals.copy()
-        for one in money.values():
-            some |= (one.cents != 0).astype(bool)
+        for column in money.values():
+            some |= (column.cents != 0).astype(bool)
         above = _Running(some.astype(np.int64))
         sums = {label: self._sums.setdefault(label, _Sum()) for label in money}
         rows = np.flatnonzero(self.nameless(frame))
@@ -258,7 +258,7 @@ def _of_totals(texts: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if not pc.any(pc.match_substring_regex(texts, "total|sum", ignore_case=True)).as_py():
         none = np.zeros(len(texts), bool)
         return none, none, none
-    word, ending, within = (_matches(texts, one) for one in (_WORD, _ENDING, _WITHIN))
+    word, ending, within = (_matches(texts, pattern) for pattern in (_WORD, _ENDING, _WITHIN))
     return word, ending, within
 
 

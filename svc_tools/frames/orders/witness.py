@@ -74,8 +74,8 @@ class _File:
         table = self.table
         return [
             label
-            for label, one in table.columns.items()
-            if table.kinds[label] in kinds and one.cents.any()
+            for label, column in table.columns.items()
+            if table.kinds[label] in kinds and column.cents.any()
         ]
 
 
@@ -117,13 +117,13 @@ class Verdict:
         by_row = groups is None or len(self.weak) == table.rows
         weak = self.weak if by_row or groups is None else self.weak[groups.codes]
         answers = self.file.answers
-        said = {"tax": answers.contains_tax, "delivery": answers.contains_shipping}
+        answered = {"tax": answers.contains_tax, "delivery": answers.contains_shipping}
         return tuple(
             label
-            for label, one in table.columns.items()
-            if table.kinds[label] in SIGNS and one.cents.any() and weak[one.cents != 0].all()
+            for label, column in table.columns.items()
+            if table.kinds[label] in SIGNS and column.cents.any() and weak[column.cents != 0].all()
             # what the user says of a part needs no row that proves it
-            if label not in answers.parts and said.get(table.kinds[label]) is None
+            if label not in answers.parts and answered.get(table.kinds[label]) is None
         )
 
     @property
@@ -153,7 +153,7 @@ def weigh(table: MoneyTable, orders: np.ndarray | None, answers: Answers | None 
     while True:  # what the user does not name as the order's is the line's, where it would be asked
         verdict = _weighed(_file(table, orders, answers, lines))
         open_ = {
-            one for doubt in verdict.doubts if doubt.argument == "once" for one in doubt.columns
+            label for doubt in verdict.doubts if doubt.argument == "once" for label in doubt.columns
         }
         if answers.once is None or not open_:
             return verdict
@@ -170,11 +170,11 @@ def _weighed(file: _File) -> Verdict:
     with_tax = _with_tax(file) if verdict.sums is None else {}
     if not with_tax:
         return verdict
-    columns = {one: of for one, of in file.table.columns.items() if one not in with_tax}
+    columns = {label: of for label, of in file.table.columns.items() if label not in with_tax}
     less = _weighed_whole(replace(file, table=replace(file.table, columns=columns)))
     if less.sums is None or less.sums.total is None:
         return verdict
-    why = ((one, f"{other!r} with tax") for one, other in with_tax.items())
+    why = ((label, f"{other!r} with tax") for label, other in with_tax.items())
     return replace(less, unused=(*less.unused, *why))
 
 
@@ -184,18 +184,18 @@ def _with_tax(file: _File) -> dict[Hashable, Hashable]:
     if file.filled("tax"):
         return {}
     return {
-        one: other
-        for one, own in columns.items()
+        label: other
+        for label, own in columns.items()
         for other, base in columns.items()
-        if is_with_tax(one, other) and bool((np.abs(own.cents) >= np.abs(base.cents)).all())
+        if is_with_tax(label, other) and bool((np.abs(own.cents) >= np.abs(base.cents)).all())
     }
 
 
 def _weighed_whole(file: _File) -> Verdict:
     """What the sums of all columns of a file prove."""
-    said = frozenset(one for one, what in file.answers.parts.items() if what == "goods")
-    by_row = best_sum(_row_view(file), said)
-    by_order = None if file.groups is None else best_sum(_order_view(file, file.groups), said)
+    goods = frozenset(label for label, what in file.answers.parts.items() if what == "goods")
+    by_row = best_sum(_row_view(file), goods)
+    by_order = None if file.groups is None else best_sum(_order_view(file, file.groups), goods)
     proof, sums = _chosen(file, by_row, by_order)
     if sums is None or (proof.outcome == "few" and not _takes_apart(sums)):
         return _finished(_by_name(file, crowded=proof.outcome == "crowded"))
@@ -213,22 +213,23 @@ def settle(verdict: Verdict, rates: np.ndarray, freight: np.ndarray) -> Verdict:
     if verdict.sums is not None or not verdict.readings:
         return verdict
     file, readings = verdict.file, verdict.readings
-    groups = file.groups if any(one.sums.by_order for one in readings) else None
+    groups = file.groups if any(reading.sums.by_order for reading in readings) else None
     if groups is not None:
         rates, freight = _of_orders(groups, rates, freight)
     by_rates = weigh_by_rates(
-        [_rows(file, one.sums, groups) for one in readings],
+        [_rows(file, reading.sums, groups) for reading in readings],
         rates,
         freight,
         [_nonzero_of(file, term, groups) for term, _ in _next_to(file, readings[0].sums)],
     )
     best = None if by_rates.best is None else readings[by_rates.best]
     if best is not None and best.alone:
-        rest = tuple(one for one in verdict.doubts if not one.by_rates)
+        rest = tuple(doubt for doubt in verdict.doubts if not doubt.by_rates)
         return _closed(verdict, best, replace(best.sums, witness="rates"), rest)
     if best is not None or by_rates.mixed:
         return replace(
-            verdict, doubts=tuple(_with_counts(one, verdict, by_rates) for one in verdict.doubts)
+            verdict,
+            doubts=tuple(_with_counts(doubt, verdict, by_rates) for doubt in verdict.doubts),
         )
     first = readings[0]
     if not verdict.by_name or often_contains_tax(first.sums.goods[0].label):
@@ -238,7 +239,7 @@ def settle(verdict: Verdict, rates: np.ndarray, freight: np.ndarray) -> Verdict:
         verdict,
         first,
         first.sums,
-        tuple(one for one in verdict.doubts if one.argument not in named),
+        tuple(doubt for doubt in verdict.doubts if doubt.argument not in named),
     )
 
 
@@ -262,8 +263,8 @@ def _file(
         for label, kind in table.kinds.items()
         if label not in out
     }
-    columns = {label: one for label, one in table.columns.items() if label not in out}
-    fine = {label: one for label, one in table.fine.items() if label not in out}
+    columns = {label: column for label, column in table.columns.items() if label not in out}
+    fine = {label: column for label, column in table.fine.items() if label not in out}
     table = replace(table, columns=columns, kinds=kinds, fine=fine)
     groups = None if orders is None else Groups.of(orders)
     if groups is None or groups.size == table.rows:
@@ -298,7 +299,7 @@ def _order_view(file: _File, groups: Groups) -> View:
 def _view(file: _File, figures: dict[Term, Figures]) -> View:
     kinds = file.table.kinds
     return View(
-        {term: one for term, one in figures.items() if one.cents.any()},
+        {term: of_term for term, of_term in figures.items() if of_term.cents.any()},
         {term: kinds[term.label] if term.times is None else "quantity" for term in figures},
         tax_named="tax" in kinds.values(),
     )
@@ -384,11 +385,11 @@ def _by_sum(file: _File, proof: Proof, sums: Sums) -> Verdict:
     if proof.outcome == "rivals":
         doubts.append(_rival_doubt(proof, sums))
     elif proof.outcome == "outside":
-        second = [one for one in proof.outside if getattr(sums, _part_of(file, one))]
+        second = [term for term in proof.outside if getattr(sums, _part_of(file, term))]
         doubts += _none_of_them("second_part", second, sums)
-        beside = [one for one in proof.outside if one not in second]
-        tax = [one for one in beside if _part_of(file, one) == "tax"]
-        readings = readings_of(sums, tax, [one for one in beside if one not in tax], further)
+        beside = [term for term in proof.outside if term not in second]
+        tax = [term for term in beside if _part_of(file, term) == "tax"]
+        readings = readings_of(sums, tax, [term for term in beside if term not in tax], further)
         doubts += _doubts_between(readings, "outside")
     elif proof.outcome == "proven" and further:
         readings = readings_of(sums, (), (), further)
@@ -414,19 +415,22 @@ def _by_name(file: _File, *, crowded: bool) -> Verdict:
     base = amounts[0]
     sums = Sums((base,), by_order=base.once or base.head)
     if doubt is not None:
-        levels = _level_doubts(file, sums, [file.term(one) for one in doubt.columns])
+        levels = _level_doubts(file, sums, [file.term(label) for label in doubt.columns])
         only = (PossibleReading(sums, {}, {}, alone=False),)
         return Verdict(file, None, (*levels, doubt), readings=only)
-    said = file.answers.parts
-    untaxed = [file.term(one, -1) for one in file.filled("other") if said.get(one) == "untaxed"]
+    parts = file.answers.parts
+    untaxed = [
+        file.term(label, -1) for label in file.filled("other") if parts.get(label) == "untaxed"
+    ]
     goods = (base, *untaxed)
-    sums = Sums(goods, by_order=any(one.once or one.head for one in goods))
+    sums = Sums(goods, by_order=any(term.once or term.head for term in goods))
     delivery = _whole(file, "delivery")
     if delivery:
-        delivery += [_taken_off(file, one) for one in file.filled("delivery_discount")]
+        delivery += [_taken_off(file, label) for label in file.filled("delivery_discount")]
     tax = _whole(file, "tax")
     beside = _next_to(file, sums)
-    beside.sort(key=lambda one: one[0].label in said)  # what is not said is read in and out first
+    # what is not answered is read in and out first
+    beside.sort(key=lambda pair: pair[0].label in parts)
     further, more = beside[:_MOST_FURTHER], beside[_MOST_FURTHER:]
     readings = readings_of(sums, tax, delivery, further)
     doubts = _level_doubts(file, sums, (*tax, *delivery, *(term for term, _ in beside)))
@@ -443,26 +447,28 @@ def _next_to(file: _File, sums: Sums) -> list[tuple[Term, str]]:
     adds up without them they are no part.
     """
     used = _labels(sums)
-    off = [(_taken_off(file, one), "discount") for one in file.filled("discount")]
-    wrap = [(file.term(one), "goods") for one in file.filled("wrap")]
+    off = [(_taken_off(file, label), "discount") for label in file.filled("discount")]
+    wrap = [(file.term(label), "goods") for label in file.filled("wrap")]
     found = [*off, *wrap]
     if sums.total is None:
         untaxed = file.filled("tip", "gift_cards_sold", "other", "fee")
-        found += [(file.term(one, -1), "untaxed") for one in untaxed if not is_kept_by_others(one)]
+        found += [
+            (file.term(label, -1), "untaxed") for label in untaxed if not is_kept_by_others(label)
+        ]
     return [(term, what) for term, what in found if term.label not in used]
 
 
 def _whole(file: _File, kind: Literal["tax", "delivery"]) -> list[Term]:
     """The columns of tax or delivery, without those that are parts of another one."""
     view = _row_view(file)
-    return [file.term(one.label) for one in whole_of(view.of_kinds(kind), view)]
+    return [file.term(term.label) for term in whole_of(view.of_kinds(kind), view)]
 
 
 def _which_amount(file: _File, amounts: Sequence[Term], *, crowded: bool) -> Doubt | None:
     """The question which column is the amount, where that is open."""
     table = file.table
     labels = tuple(dict.fromkeys(term.label for term in amounts))
-    likely = max(labels, key=lambda one: int((table.columns[one].cents != 0).sum()))
+    likely = max(labels, key=lambda label: int((table.columns[label].cents != 0).sum()))
     if len(labels) > 1 or crowded:
         return Doubt("several_amounts", "amount", labels, labels, likely)
     if table.kinds[labels[0]] == "unknown":
@@ -496,19 +502,19 @@ def _amounts(file: _File) -> list[Term]:
     kinds: tuple[ColumnKind, ...] = ("amount", "price", "unknown")
     for kind in kinds:
         labels = file.filled(kind)
-        labels.sort(key=lambda one: -int(table.columns[one].filled.sum()))
+        labels.sort(key=lambda label: -int(table.columns[label].filled.sum()))
         terms = [file.term(label) for label in labels]
         if kind == "price":
-            terms = [one for one in products(table) if table.of(one).cents.any()] or terms
+            terms = [term for term in products(table) if table.of(term).cents.any()] or terms
         found: list[Term] = []
         for term in terms:
             cents = table.of(term).cents
-            if not any(np.array_equal(cents, table.of(one).cents) for one in found):
+            if not any(np.array_equal(cents, table.of(other).cents) for other in found):
                 found.append(term)
         if found:
             return found
-    said = file.answers.parts
-    return [file.term(label) for label in file.filled("wrap") if said.get(label) == "goods"][:1]
+    parts = file.answers.parts
+    return [file.term(label) for label in file.filled("wrap") if parts.get(label) == "goods"][:1]
 
 
 def _taken_off(file: _File, label: Hashable) -> Term:
@@ -520,18 +526,21 @@ def _taken_off(file: _File, label: Hashable) -> Term:
 def _answered(verdict: Verdict) -> Verdict:
     """The verdict with the user's answers: what is answered is not asked."""
     answers = verdict.file.answers
-    said = {"contains_tax": answers.contains_tax, "contains_shipping": answers.contains_shipping}
+    answered = {
+        "contains_tax": answers.contains_tax,
+        "contains_shipping": answers.contains_shipping,
+    }
     readings = tuple(
-        one
-        for one in verdict.readings
-        if all(said[name] in {None, value} for name, value in one.answers.items())
-        and all(answers.parts.get(label, what) == what for label, what in one.parts.items())
+        reading
+        for reading in verdict.readings
+        if all(answered[name] in {None, value} for name, value in reading.answers.items())
+        and all(answers.parts.get(label, what) == what for label, what in reading.parts.items())
     )
     doubts = tuple(
-        one
-        for one in verdict.doubts
-        if said.get(one.argument) is None
-        and not (one.argument == "parts" and one.columns[0] in answers.parts)
+        doubt
+        for doubt in verdict.doubts
+        if answered.get(doubt.argument) is None
+        and not (doubt.argument == "parts" and doubt.columns[0] in answers.parts)
     )
     if doubts or not readings:
         return replace(verdict, sums=None, doubts=doubts, readings=readings or verdict.readings)
@@ -552,12 +561,12 @@ def _level_doubts(file: _File, sums: Sums, beside: Sequence[Term]) -> list[Doubt
         return []
     labels = _labels(sums)
     named = set(file.answers.once or ())
-    open_ = [one.label for one in beside if file.levels.get(one.label) == "unclear"]
-    proven = any(file.levels[one] == "order" and file.seen[one] == "equal" for one in labels)
+    open_ = [term.label for term in beside if file.levels.get(term.label) == "unclear"]
+    proven = any(file.levels[label] == "order" and file.seen[label] == "equal" for label in labels)
     if sums.total is None or not (_has_lines(file, sums) or proven):
-        open_ = [*(one for one in labels if file.levels[one] == "unclear"), *open_]
+        open_ = [*(label for label in labels if file.levels[label] == "unclear"), *open_]
     open_ = [*dict.fromkeys(open_)]
-    heads = [one for one in labels if one in file.heads and one not in named]
+    heads = [label for label in labels if label in file.heads and label not in named]
     by_total = sums.total is not None and sums.by_order and sums.total.label not in file.heads
     if heads and not by_total:
         alike = tuple(dict.fromkeys((*heads, *open_)))
@@ -585,20 +594,20 @@ def _doubts_of_few(file: _File, sums: Sums, distinct: int) -> list[Doubt]:
 
 def _none_of_them(reason: Reason, terms: Sequence[Term], sums: Sums) -> list[Doubt]:
     """The question about each of these, or one about many, whether they are no part."""
-    labels = [one.label for one in terms]
-    together = [tuple(labels)] if len(labels) > _MOST_ALIKE else [(one,) for one in labels]
+    labels = [term.label for term in terms]
+    together = [tuple(labels)] if len(labels) > _MOST_ALIKE else [(label,) for label in labels]
     none = [(each, dict.fromkeys(each, "none")) for each in together]
     return [Doubt(reason, "parts", each, (parts,), parts, sums) for each, parts in none]
 
 
 def _near_doubt(proof: Proof, sums: Sums) -> Doubt:
     """The question about an amount that is a sum of the others in many rows, but not in most."""
-    labels = (sums.goods[0].label, *(one.label for one in proof.near))
+    labels = (sums.goods[0].label, *(term.label for term in proof.near))
     return Doubt("near", "amount", labels, labels, labels[-1], sums)
 
 
 def _rival_doubt(proof: Proof, sums: Sums) -> Doubt:
-    labels = tuple(dict.fromkeys(one.goods[0].label for one in (sums, *proof.rivals)))
+    labels = tuple(dict.fromkeys(possible.goods[0].label for possible in (sums, *proof.rivals)))
     return Doubt("rivals", "amount", labels, labels, labels[0], sums)
 
 
@@ -625,7 +634,7 @@ def _doubts_between(
     for name in first.answers:
         argument: AmountArgument = "contains_tax" if name == "contains_tax" else "contains_shipping"
         terms = sums.tax if name == "contains_tax" else sums.delivery
-        about = tuple(one.label for one in terms if where == "few" or one not in sums.others)
+        about = tuple(term.label for term in terms if where == "few" or term not in sums.others)
         likely = where == "beside" and often_contains_tax(base)
         reason = _REASONS.get((where, argument), "few_rows")
         counts = {"rows": distinct} if distinct else {}
@@ -636,7 +645,7 @@ def _doubts_between(
         doubts.append(
             Doubt(reason, argument, columns, (True, False), likely, sums, counts, by_rates=by_rates)
         )
-    doubts += [_part_doubt(*one, sums, by_rates=True) for one in last.parts.items()]
+    doubts += [_part_doubt(*part, sums, by_rates=True) for part in last.parts.items()]
     return doubts
 
 
@@ -664,8 +673,8 @@ def _with_counts(doubt: Doubt, verdict: Verdict, by_rates: ByRates) -> Doubt:
     if not doubt.by_rates or doubt.argument == "parts":
         return doubt
     counts = {"taxed": by_rates.taxed, "yes": 0, "no": 0}
-    for one, alone in zip(verdict.readings, by_rates.alone, strict=True):
-        counts["yes" if one.answers.get(doubt.argument) else "no"] += alone
+    for reading, alone in zip(verdict.readings, by_rates.alone, strict=True):
+        counts["yes" if reading.answers.get(doubt.argument) else "no"] += alone
     return replace(doubt, reason="mixed_rates", counts=counts, likely=counts["yes"] > counts["no"])
 
 
@@ -674,7 +683,7 @@ def _rows(file: _File, sums: Sums, groups: Groups | None) -> OrderAmounts:
     terms = [*terms_of(sums), *([("total", sums.total)] if sums.total else [])]
     figures = [(what, term, file.table.of(term)) for what, term in terms]
     if groups is not None:
-        figures = [(what, term, groups.taken(term, one)) for what, term, one in figures]
+        figures = [(what, term, groups.taken(term, of_term)) for what, term, of_term in figures]
     return order_amounts(sums, figures)
 
 
@@ -714,7 +723,7 @@ def _finished(verdict: Verdict) -> Verdict:
     file, sums = verdict.file, verdict.likeliest
     table = file.table
     used = set() if sums is None else {name for term in _terms(sums) for name in term.columns}
-    asked = {label for one in verdict.doubts for label in one.columns}
+    asked = {label for doubt in verdict.doubts for label in doubt.columns}
     out = [label for label, what in file.answers.parts.items() if what == "none"]
     left = [label for label in table.columns if label not in used | asked]
     unused = [
@@ -723,7 +732,7 @@ def _finished(verdict: Verdict) -> Verdict:
         *((label, "left out by parts") for label in out),
         *((label, _why_unused(label, file, sums)) for label in left),
     ]
-    refunds = tuple(one for one in file.filled("refund") if one not in used)
+    refunds = tuple(label for label in file.filled("refund") if label not in used)
     return replace(verdict, unused=tuple(unused), refunds=refunds)
 
 

@@ -30,7 +30,7 @@ _MAIN = tuple(
     or name in {"at_stake", "warnings"}
 )
 """The added columns that follow the user's on the sheet Lines, and are printed."""
-_MONEY = tuple(one.name for one in COLUMNS if one.form == "money")
+_MONEY = tuple(column.name for column in COLUMNS if column.form == "money")
 _MOST_NAMED = 40
 """Columns left out that are named; of the others the number is."""
 
@@ -168,9 +168,9 @@ class ReportColumns(NamedTuple):
                 shown = _as_zips(data)
             columns.setdefault(label, []).append(_column(str(label), shown, kind))
         first = [column for label in choice.shown for column in columns.pop(label)]
-        main = [one for name in _MAIN for one in columns.pop(f"{prefix}{name}", ())]
+        main = [column for name in _MAIN for column in columns.pop(f"{prefix}{name}", ())]
         left = columns.keys() - {*choice.left_out}
-        details = [one for label, some in columns.items() if label in left for one in some]
+        details = [column for label, some in columns.items() if label in left for column in some]
         return cls([*first, *main], details, choice)
 
     def named(self, name: Hashable) -> int | None:
@@ -216,8 +216,8 @@ def _sums(rows: Enriched) -> set[Hashable]:
     if export := recognized(frame.columns):
         found = export.found(frame.columns)
         labels |= {found.get(role) for role in ("collected", "refunded", "total")}
-        for one in (export.found_amount(frame.columns), export.found_shipping(frame.columns)):
-            labels |= set() if one is None else {*one.plus, *one.minus}
+        for summed in (export.found_amount(frame.columns), export.found_shipping(frame.columns)):
+            labels |= set() if summed is None else {*summed.plus, *summed.minus}
     return labels
 
 

@@ -212,7 +212,7 @@ def _levels(rows: Enriched) -> tuple[tuple[str, Decimal], ...]:
     if not rows.has(LEVEL_TAX_COLUMNS[0]):
         return ()
     tax = rows.money("tax")
-    whole = rows.where(lambda one: one.usable) & ~tax.missing
+    whole = rows.where(lambda status: status.usable) & ~tax.missing
     labels = ("State", "County", "City", "Districts")
     parts = [
         (label, rows.money(name).total(whole) or dollars(0))
@@ -270,12 +270,13 @@ def _due(rows: Enriched) -> OwedTax | None:
     return OwedTax(
         int((~due.missing).sum()),
         due.total() or dollars(0),
-        tuple(sorted(not_due, key=lambda one: (-one[1], one[0]))),
+        tuple(sorted(not_due, key=lambda row: (-row[1], row[0]))),
     )
 
 
-_CODED = [one for one in COLUMNS if one.codes]
-_CODED.sort(key=lambda one: not (one.fact or one.outcome))  # the reasons follow what they rest on
+_CODED = [column for column in COLUMNS if column.codes]
+# the reasons follow what they rest on
+_CODED.sort(key=lambda column: not (column.fact or column.outcome))
 
 
 def _codes(rows: Enriched) -> tuple[FoundCode, ...]:

@@ -136,7 +136,7 @@ def report_page(facts: Facts, columns: ReportColumns, rows: int) -> str:
         title=facts.title,
         subtitle=f"{summary.rows:,} rows{places}{service}",
         headline=summary.rests_on.sentence,
-        sections=[one for one in sections if one[2]],
+        sections=[section for section in sections if section[2]],
         notes=facts.notes,
     )
 
@@ -203,13 +203,13 @@ def _summary(facts: Facts, columns: ReportColumns) -> list[object]:
         *([_grid(uses.caption, uses.columns, uses.rows)] if summary.by_use else []),
         {"cards": cards},
         *(text for text in texts if text),
-        *(table for one in counts for table in _counts(*one)),
+        *(table for about in counts for table in _counts(*about)),
     ]
 
 
 def _counts(title: str, name: str, counts: Sequence[Count]) -> list[_Grid]:
     """A table of counts, if any."""
-    rows = [(one.name, f"{one.rows:,}", meaning_of(one.name)) for one in counts]
+    rows = [(count.name, f"{count.rows:,}", meaning_of(count.name)) for count in counts]
     return [_grid(title, (name, number("Rows"), "Meaning"), rows)] if rows else []
 
 
@@ -255,7 +255,7 @@ def _states(facts: Facts) -> list[object]:
     ]
     if not facts.stakes_by_state:
         heads = [*heads[:5], *heads[6:]]
-        total, *rows = ([*one[:5], *one[6:]] for one in (total, *rows))
+        total, *rows = ([*cells[:5], *cells[6:]] for cells in (total, *rows))
     return [_map(facts.summary), _grid("Tax by state, US dollars", heads, rows, total)]
 
 
@@ -279,15 +279,15 @@ def _review(facts: Facts, columns: ReportColumns) -> list[object]:
     heads = ("State", "Reason", number("Rows"), number("Dollars"), "Meaning", "What to do", "Where")
     rows = [
         (
-            one.state or "not known",
-            one.reason,
-            f"{one.rows:,}",
-            _dollars(one.dollars),
-            one.meaning,
-            one.to_do,
-            one.where,
+            group.state or "not known",
+            group.reason,
+            f"{group.rows:,}",
+            _dollars(group.dollars),
+            group.meaning,
+            group.to_do,
+            group.where,
         )
-        for one in review.state_reasons
+        for group in review.state_reasons
     ]
     return [
         review.sentence,
@@ -303,8 +303,8 @@ def _parts(facts: Facts) -> list[object]:
     if facts.summary.tax_by_confidence:
         heads = ("Confidence", number("Rows"), number("Sales"), number("Tax"))
         by_level = [
-            (one.confidence, f"{one.rows:,}", _dollars(one.sales), _dollars(one.tax))
-            for one in facts.summary.tax_by_confidence
+            (part.confidence, f"{part.rows:,}", _dollars(part.sales), _dollars(part.tax))
+            for part in facts.summary.tax_by_confidence
         ]
         parts.append(_grid("Tax by confidence of the rate, US dollars", heads, by_level))
     for title, figures in (
@@ -326,8 +326,8 @@ def _parts(facts: Facts) -> list[object]:
 
 def _sources(facts: Facts) -> list[object]:
     rows = [
-        (one.source, one.edition, f"{one.rows:,}", _dollars(one.tax))
-        for one in facts.summary.sources
+        (source.source, source.edition, f"{source.rows:,}", _dollars(source.tax))
+        for source in facts.summary.sources
     ]
     heads = ("Source", "Edition", number("Rows"), number("Tax"))
     pairs = (
@@ -342,7 +342,9 @@ def _sources(facts: Facts) -> list[object]:
 
 def _words(facts: Facts) -> list[object]:
     heads = ("Column", "Code", number("Rows"), "Meaning", "What to do")
-    codes = [(one.column, one.code, f"{one.rows:,}", one.meaning, one.to_do) for one in facts.codes]
+    codes = [
+        (code.column, code.code, f"{code.rows:,}", code.meaning, code.to_do) for code in facts.codes
+    ]
     return [
         _grid("The codes that occur in the lines", heads, codes),
         {"title": "The columns that were added to the lines", "pairs": facts.columns},

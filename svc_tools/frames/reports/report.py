@@ -161,10 +161,12 @@ def _flagged(
         sheets = pd.Series(rows // xlsx.MOST_ROWS + 1, dtype="int64")
         table.append(Column("lines_sheet", sheets, "row"))
     warnings = f"{facts.prefix}warnings"  # the reason has them in words
-    names = {f"{facts.prefix}{one}" for one in ("tax_low", "tax_high")}
+    names = {f"{facts.prefix}{end}" for end in ("tax_low", "tax_high")}
     shown = [column for column in columns.main if column.name != warnings]
     shown += [column for column in columns.details if column.name in names]
-    table += [Column(one.name, one.data, one.kind, one.widest, rows) for one in shown]
+    table += [
+        Column(column.name, column.data, column.kind, column.widest, rows) for column in shown
+    ]
     book.table(name, table, len(rows))
 
 
@@ -442,7 +444,10 @@ def _write_sources(sheet: Sheet, facts: Facts) -> None:
     sheet.widths(30, 26, 10, 16, 42, 44)
     sheet.put(0, 0, "Sources and terms", "title")
     names = ("Edition", "", number("Rows"), number("Tax"), "Source")
-    rows = [(one.edition, None, one.rows, one.tax, one.source) for one in facts.summary.sources]
+    rows = [
+        (source.edition, None, source.rows, source.tax, source.source)
+        for source in facts.summary.sources
+    ]
     kinds = ("plain", "plain", "count", "money", "indented")
     row = _section(
         sheet, 2, "Sources of the rates", names, rows, kinds=kinds, last=_LAST_SOURCE_COLUMN

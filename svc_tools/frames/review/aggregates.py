@@ -163,8 +163,8 @@ class ReasonCounts:
             for (status, why), rows in self.rows.items()
             if not Status.of(status).rated
         ]
-        found.sort(key=lambda one: (-one[2], *one[:2]))
-        return tuple(FailureCount(*one) for one in counted_alike(found))
+        found.sort(key=lambda failure: (-failure[2], *failure[:2]))
+        return tuple(FailureCount(*failure) for failure in counted_alike(found))
 
 
 FREQUENT = 1_000
@@ -200,8 +200,8 @@ class Warned:
     @property
     def counts(self) -> tuple[Count, ...]:
         """The rows by code, the most frequent first."""
-        every = sorted(self.rows.items(), key=lambda one: (-one[1], one[0]))
-        return tuple(Count(*one) for one in every)
+        every = sorted(self.rows.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(Count(*item) for item in every)
 
     @property
     def unknown(self) -> list[tuple[str, int]]:
@@ -232,8 +232,8 @@ class Confidences:
     def taxes(self) -> tuple[ConfidenceTax, ...]:
         """The rows with a whole rate and a tax, in the same order."""
         return tuple(
-            ConfidenceTax(one.name, one.rows, *_sums(self._whole, one.name, "sales", "tax"))
-            for one in _ordered(self._whole.rows, CONFIDENCES)
+            ConfidenceTax(count.name, count.rows, *_sums(self._whole, count.name, "sales", "tax"))
+            for count in _ordered(self._whole.rows, CONFIDENCES)
         )
 
 
@@ -255,10 +255,12 @@ class Sources:
         """The sources, the most rows first; without their taxes where there is none."""
         sums, taxed = self._sums, self._sums.has("tax")
         found = [
-            SourceCount(*one, rows, *(_sums(sums, one, "tax") if taxed else ()))
-            for one, rows in sums.rows.items()
+            SourceCount(*source, rows, *(_sums(sums, source, "tax") if taxed else ()))
+            for source, rows in sums.rows.items()
         ]
-        return tuple(sorted(found, key=lambda one: (-one.rows, one.source, one.edition)))
+        return tuple(
+            sorted(found, key=lambda source: (-source.rows, source.source, source.edition))
+        )
 
 
 class StateSums:
@@ -270,7 +272,7 @@ class StateSums:
     def add(self, rows: Enriched, goods: Goods) -> None:
         """Add rows, with their amounts."""
         tax = rows.money("tax")
-        partial = rows.where(lambda one: one.partial)
+        partial = rows.where(lambda status: status.partial)
         groups = np.select(
             [partial & ~tax.missing, partial, rows.where(is_usable) & ~tax.missing],
             [_GROUPS.index(name) for name in ("lower_bound", "untaxed", "whole")],
@@ -287,7 +289,9 @@ class StateSums:
     @property
     def states(self) -> tuple[StateTotals, ...]:
         """Those of each state by its code; rows without a known state come last."""
-        states = sorted({state for state, _ in self._sums.rows}, key=lambda one: (not one, one))
+        states = sorted(
+            {state for state, _ in self._sums.rows}, key=lambda state: (not state, state)
+        )
         return tuple(StateTotals(state, self._totals({state})) for state in states)
 
     def _totals(self, states: Iterable[str]) -> Totals:
@@ -297,7 +301,9 @@ class StateSums:
             return sum(self._sums.rows[state, group] for state in states for group in groups)
 
         def sum_of(name: str, *groups: str) -> Decimal:
-            every = (_sums(self._sums, (one, group), name) for one in states for group in groups)
+            every = (
+                _sums(self._sums, (state, group), name) for state in states for group in groups
+            )
             return sum((added for (added,) in every), dollars(0))
 
         return Totals(
@@ -357,7 +363,7 @@ class TaxSums:
         if rows.has("tax_due"):
             self.due = (self.due or dollars(0)) + _total(rows.money("tax_due"))
         why = rows.coded("tax_error").counts(rows.where(self._meant))
-        for reason, count in sorted(why, key=lambda one: -one[1]):
+        for reason, count in sorted(why, key=lambda pair: -pair[1]):
             if reason:
                 self.untaxed[reason] += count
         self.untaxed = frequent(self.untaxed, self._most)
@@ -388,7 +394,7 @@ class Complete:
         whole = rows.where(is_usable)
         if self._taxed:
             whole &= ~rows.money("tax").missing
-        settled = rows.where(lambda one: one.settled)
+        settled = rows.where(lambda status: status.settled)
         self.rows += int(whole.sum())
         self.not_due += int((not_due_reasons(rows).where(bool) & ~whole & settled).sum())
 

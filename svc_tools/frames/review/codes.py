@@ -76,12 +76,12 @@ def _judged(rows: Enriched) -> Coded[tuple[str, ...]]:
     texts = [rows.status, rows.coded("confidence", unknown), *map(rows.coded, names)]
     rates, low, high = map(rows.rates, ("combined_rate", *RANGE_COLUMNS))
     differ = low.units != high.units
-    figures = [one.astype(np.int8) for one in (rates.units > TOO_HIGH, low.missing, differ)]
-    every = [*(one.codes for one in texts), warnings.codes, *figures]
+    figures = [figure.astype(np.int8) for figure in (rates.units > TOO_HIGH, low.missing, differ)]
+    every = [*(column.codes for column in texts), warnings.codes, *figures]
     codes, first = distinct(every, len(rows))
     cells = []
     for row in first.tolist():
-        text, sure, effective, basis, day = (one.values[one.codes[row]] for one in texts)
+        text, sure, effective, basis, day = (column.values[column.codes[row]] for column in texts)
         reasons = reasons_of(
             text,
             warnings.values[warnings.codes[row]],
@@ -101,7 +101,7 @@ def _why_no_tax(rows: Enriched) -> Coded[str]:
         return Coded(rows.status.codes * 0, ("",))
     if rows.has("tax_error", "taxable_amount", "exempt_amount"):
         return taxed_rows(rows).why
-    lacks = rows.where(lambda one: one.usable) & rows.money("tax").missing
+    lacks = rows.where(lambda status: status.usable) & rows.money("tax").missing
     return Coded(lacks.astype(np.int64), ("", "no_tax"))
 
 
@@ -224,7 +224,7 @@ def figures_of(rows: Enriched, goods: Goods) -> StakeFigures:
     basis = np.select(conditions, [BASIS_CODES[name] for name, *_ in chosen], BASIS_CODES[""])
     missing = basis == BASIS_CODES[""]
     estimable = ~sales.missing & (np.abs(sales.cents) < ROOM)
-    estimable &= ~rows.where(lambda one: one.abroad)
+    estimable &= ~rows.where(lambda status: status.abroad)
     open_ = missing & estimable
     return StakeFigures(
         Money(cents, missing), basis, open_, np.where(open_, np.abs(sales.cents), 0), least

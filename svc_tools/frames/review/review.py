@@ -191,7 +191,7 @@ class ReviewCounts:
     @property
     def rows(self) -> int:
         """How many rows require review."""
-        return sum(one.rows for one in self._sums.values())
+        return sum(stake.rows for stake in self._sums.values())
 
     @property
     def estimated(self) -> tuple[int, Decimal]:
@@ -264,16 +264,16 @@ class ReviewCounts:
             estimated, estimates = _estimated(held, of_groups)
             here = held.groups[estimated]
             counted_rows = np.bincount(here, minlength=size).tolist()
-            rows = [one + more for one, more in zip(rows, counted_rows, strict=True)]
+            rows = [count + more for count, more in zip(rows, counted_rows, strict=True)]
             sums = sums_by(here, estimates, size)
-            cents = [one + more for one, more in zip(cents, sums, strict=True)]
+            cents = [added + more for added, more in zip(cents, sums, strict=True)]
         return rows, cents
 
     def _highest_of_groups(self) -> np.ndarray:
         """The highest rate found for each group's state, else of all; below 0 where none is."""
         every = max(self._highest.values(), default=-1)
         units = [self._highest.get(state, -1) for state, _ in self._sums]
-        return np.array([every if one < 0 else one for one in units], np.int64)
+        return np.array([every if rate < 0 else rate for rate in units], np.int64)
 
     def ranked(self, reason: str | None = None) -> RankedRows:
         """The rows (with this most urgent reason) by dollars: known ones, none, then zero dollars.
@@ -302,7 +302,7 @@ class ReviewCounts:
         parts = [(none, none, none, none.astype(bool), none)]
         for held in self._held:
             estimated, estimates = _estimated(held, of_groups)
-            cents, missing, basis = (one.copy() for one in (*held.own, held.basis))
+            cents, missing, basis = (part.copy() for part in (*held.own, held.basis))
             cents[estimated], missing[estimated] = estimates, False
             basis[estimated] = BASIS_CODES["estimate"]
             parts.append((held.numbers, held.groups, cents, missing, basis))
@@ -316,18 +316,18 @@ class ReviewCounts:
         and are not among those to review.
         """
         groups = [
-            StateReason(one.state, MOSTLY_UNTAXED, one.rows, dollars(one.cents))
-            for one in self._untaxed.found()
+            StateReason(untaxed.state, MOSTLY_UNTAXED, untaxed.rows, dollars(untaxed.cents))
+            for untaxed in self._untaxed.found()
         ]
-        for ((state, reason), one), rows, cents in zip(
+        for ((state, reason), group), rows, cents in zip(
             self._sums.items(), *self._estimates(), strict=True
         ):
-            stake = dollars(one.cents + cents) if one.known + rows else None
-            address = _given(one.unmatched, one.rows)
-            groups.append(StateReason(state, reason, one.rows, stake, address))
+            stake = dollars(group.cents + cents) if group.known + rows else None
+            address = _given(group.unmatched, group.rows)
+            groups.append(StateReason(state, reason, group.rows, stake, address))
 
-        def order(one: StateReason) -> tuple[object, ...]:
-            return *_by_dollars(one.dollars), -one.rows, urgency(one.reason), one.state
+        def order(group: StateReason) -> tuple[object, ...]:
+            return *_by_dollars(group.dollars), -group.rows, urgency(group.reason), group.state
 
         return tuple(sorted(groups, key=order))
 
@@ -357,17 +357,17 @@ def state_reason_table(
     """
     rows = tuple(
         (
-            one.state or NOTHING,
-            (capital(one.meaning) if in_words else "") or one.reason,
-            f"{one.rows:,}",
-            NOTHING if one.dollars is None else exact_dollars(one.dollars),
-            one.advice,
+            group.state or NOTHING,
+            (capital(group.meaning) if in_words else "") or group.reason,
+            f"{group.rows:,}",
+            NOTHING if group.dollars is None else exact_dollars(group.dollars),
+            group.advice,
         )
-        for one in groups[:most]
+        for group in groups[:most]
     )
     rest = groups[most:]
     heads = ("State", prose("Reason") if in_words else "Reason", number("Rows"), number("Dollars"))
-    more = f"and {counted(sum(one.rows for one in rest), 'row')} in {len(rest):,} more groups"
+    more = f"and {counted(sum(group.rows for group in rest), 'row')} in {len(rest):,} more groups"
     return Table((*heads, prose("What to do, and where")), rows, title, more if rest else None)
 
 
@@ -434,14 +434,14 @@ class Review:
         groups = self.state_reasons
 
         def texts(name: str) -> pd.api.extensions.ExtensionArray:
-            return text_column(getattr(one, name) for one in groups)
+            return text_column(getattr(group, name) for group in groups)
 
         return pd.DataFrame(
             {
                 "state": texts("state"),
                 "reason": texts("reason"),
-                "rows": np.array([one.rows for one in groups], np.int64),
-                "dollars": money_column([one.dollars for one in groups]),
+                "rows": np.array([group.rows for group in groups], np.int64),
+                "dollars": money_column([group.dollars for group in groups]),
                 **{name: texts(name) for name in ("meaning", "to_do", "where")},
             }
         )
@@ -450,7 +450,7 @@ class Review:
     def sentence(self) -> str:
         """How few rows account for most of the dollars at stake."""
         sums = self.totals
-        whole = sum(one.reason == MOSTLY_UNTAXED for one in self.state_reasons)
+        whole = sum(group.reason == MOSTLY_UNTAXED for group in self.state_reasons)
         if not sums.rows:
             a_state = f"; {counted(whole, 'state')} as a whole" if whole else ""
             return f"None of {counted(sums.frame_rows, 'row')} requires review{a_state}."
@@ -500,7 +500,7 @@ class Review:
             "totals": plain_fields(self.totals),
             "by_state": plain_rows(self.by_state),
             "groups": plain_rows(self.groups),
-            "not_due": [one.as_json() for one in self.not_due],
+            "not_due": [part.as_json() for part in self.not_due],
         }
 
     @property
@@ -515,7 +515,7 @@ class Review:
             )
             listed = Enriched(self.rows, self.prefix)
             basis = listed.coded("review_basis").where("estimate".__eq__)
-            if rows := int((basis & listed.where(lambda one: one.partial)).sum()):
+            if rows := int((basis & listed.where(lambda status: status.partial)).sum()):
                 sentences.append(
                     f"The rate of {counted(rows, 'row')} of them is partial: where no whole rate of"
                     " their state was found, the tax is at least that, and local tax comes on top."
@@ -646,8 +646,10 @@ def _grouped(places: Coded[str], reasons: Coded[tuple[str, ...]], states: Coded[
 
 def _failed(rows: Enriched) -> np.ndarray:
     """Which rows have no rate, and no tax where the frame has taxes, else no whole rate."""
-    lacks = rows.money("tax").missing if rows.has("tax") else rows.where(lambda one: one.partial)
-    failed: np.ndarray = ~rows.where(lambda one: one.rated) | lacks
+    lacks = (
+        rows.money("tax").missing if rows.has("tax") else rows.where(lambda status: status.partial)
+    )
+    failed: np.ndarray = ~rows.where(lambda status: status.rated) | lacks
     return failed
 
 
@@ -673,8 +675,8 @@ def _groups(
         }
     )
 
-    def order(one: int) -> tuple[int, Decimal, int, int]:
-        return *_by_dollars(stakes[one]), -int(sizes[one]), one
+    def order(place: int) -> tuple[int, Decimal, int, int]:
+        return *_by_dollars(stakes[place]), -int(sizes[place]), place
 
     return groups.iloc[sorted(range(len(keys)), key=order)]
 
@@ -717,7 +719,9 @@ def _advice_of_rows(
     """What to do about each row."""
     given = Coded(unmatched.astype(np.int64), ("no", "all"))
     codes, rows = combined([reasons, states, given])
-    texts = [_advice_on(cell, state, "all" if one == "all" else "no") for cell, state, one in rows]
+    texts = [
+        _advice_on(cell, state, "all" if share == "all" else "no") for cell, state, share in rows
+    ]
     return Coded(codes, tuple(texts))
 
 

@@ -97,7 +97,7 @@ class PartSums:
     def add(self, rows: Enriched, goods: Goods) -> None:
         """Add rows, with their amounts."""
         self._sums = self._sums or SumsBy()
-        tax, due = (rows.money(one) if rows.has(one) else None for one in ("tax", "tax_due"))
+        tax, due = (rows.money(name) if rows.has(name) else None for name in ("tax", "tax_due"))
         sales = None if goods.label is None else goods.money
         self._sums.add(uses_of(rows), {"sales": sales, "tax": tax, "due": due})
 
@@ -138,7 +138,7 @@ def dollars_known(parts: Sequence[Part]) -> list[tuple[str, list[Decimal | None]
     return [
         (head, [value if part.rows else None for part, value in zip(parts, column, strict=True)])
         for head, column in figures
-        if any(one is not None for one in column)
+        if any(value is not None for value in column)
     ]
 
 

@@ -228,8 +228,8 @@ def summarize(
     statuses, reasons, warned = Statuses(), ReasonCounts(), Warned()
     confidences, sources, sums = Confidences(), Sources(), StateSums()
     every: tuple[Aggregate, ...] = (statuses, reasons, warned, confidences, sources)
-    for one in (*every, *([sums] if taxed else [])):
-        one.add(rows, goods)
+    for aggregate in (*every, *([sums] if taxed else [])):
+        aggregate.add(rows, goods)
     places, service = _asked(rows)
     listed = reasons.failures[:_TOP]
     return Summary(
@@ -244,7 +244,9 @@ def summarize(
         rests_on=rests_on(rows, goods),
         review=review,
         failures=listed,
-        other_failures=len(rows) - statuses.rows_where(is_rated) - sum(one.rows for one in listed),
+        other_failures=len(rows)
+        - statuses.rows_where(is_rated)
+        - sum(failure.rows for failure in listed),
         sources=sources.found,
         tax_by_confidence=confidences.taxes if taxed else (),
         money=sums.total if taxed else None,
@@ -256,7 +258,7 @@ def sources_of(rows: Enriched) -> tuple[SourceCount, ...]:
     """Where the rates of an enriched frame came from, the most rows first; without their taxes."""
     sources = Sources()
     sources.add(rows)
-    return tuple(replace(one, tax=None) for one in sources.found)
+    return tuple(replace(source, tax=None) for source in sources.found)
 
 
 def source_sentence(sources: Sequence[SourceCount]) -> str | None:
@@ -275,7 +277,7 @@ def rests_on(rows: Enriched, goods: Goods) -> RestsOn:
     The tax is what is due where that was computed, else all tax: on a row of which none is due,
     nothing rests on its rate.
     """
-    rated, partial = map(rows.where, (is_rated, lambda one: one.partial))
+    rated, partial = map(rows.where, (is_rated, lambda status: status.partial))
     names = ("warnings", "lookup_review_reason")
     dated = np.zeros(len(rows), bool)
     for name in names:

@@ -52,7 +52,7 @@ class UntaxedStates:
         each = [sums_by(states.codes, column, size) for column in (sold, untaxed, marked, tax)]
         for state, *sums in zip(states.values, *each, strict=True):
             added = self._sums.setdefault(state, [0, 0, 0, 0])
-            self._sums[state] = [one + more for one, more in zip(added, sums, strict=True)]
+            self._sums[state] = [before + more for before, more in zip(added, sums, strict=True)]
 
     def found(self) -> list[UntaxedState]:
         """The states of whose sales more than half are marked."""

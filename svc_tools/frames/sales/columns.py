@@ -196,8 +196,10 @@ def _money(
             sample, labels, reading, [*named.values()], answers, semicolons=semicolons
         )
         reading, terms = found.reading, found.terms
-        known = {one.argument for one in asked}
-        asked += [one for one in found.questions if one.argument not in known | {"refunds"}]
+        known = {question.argument for question in asked}
+        asked += [
+            question for question in found.questions if question.argument not in known | {"refunds"}
+        ]
     if asked:
         raise ColumnAmbiguous.of(asked, call="exposure")
     if reading.order is not None and "order" not in columns and options.order is None:
@@ -235,7 +237,7 @@ def _decided(
     roles = {"state": "state", "country": "country", "date": "as_of"}
     named = {to: columns[of] for of, to in roles.items() if columns.get(of) in labels}
     if not reading.place:
-        place = {role: one for role, one in propose(frame).found.items() if role != "as_of"}
+        place = {role: label for role, label in propose(frame).found.items() if role != "as_of"}
         reading = rows_of_file(frame, labels, {**place, **named}, order=answers.order)
     elif answers.order is not None:
         reading = reading_with_orders(frame, labels, reading, named, answers.order)
@@ -256,7 +258,9 @@ def _decided(
 def _looked_up(frame: pd.DataFrame) -> Enriched | None:
     """The rows with the columns of their first lookup; `None` without one."""
     added, ending = columns_of_lookups(frame), "lookup_status"
-    status = (str(one) for one in frame.columns if str(one).endswith(ending) and one in added)
+    status = (
+        str(label) for label in frame.columns if str(label).endswith(ending) and label in added
+    )
     first = next(status, None)
     return None if first is None else Enriched(frame, first.removesuffix(ending))
 
@@ -347,7 +351,7 @@ def _notes(
     columns: Mapping[str, Hashable], values: Mapping[str, object], reading: Reading
 ) -> tuple[str, ...]:
     goods, delivery = reading.in_words()
-    plain = {role: one for role, one in columns.items() if role != "amount"}
+    plain = {role: label for role, label in columns.items() if role != "amount"}
     notes = used_notes(plain, values, reading.export)
     if reading.export is not None:
         of_delivery = f" with the delivery, {delivery}" if delivery else ""
@@ -415,7 +419,10 @@ def hashes_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         unnamed = pc.equal(names, "").to_numpy(zero_copy_only=False)
         return pd.util.hash_array(names.to_numpy(zero_copy_only=False), categorize=False), unnamed
     codes, values = factorized(column)
-    names = ["" if isinstance(one, float) and one != one else _name(one) for one in values]  # noqa: PLR0124 - NaN
+    names = [
+        "" if isinstance(value, float) and value != value else _name(value)  # noqa: PLR0124 - NaN
+        for value in values
+    ]
     hashed = pd.util.hash_array(np.array([*names, ""], dtype=object), categorize=False)
     unnamed = np.array([*(not name for name in names), True])
     return hashed[codes], unnamed[codes]

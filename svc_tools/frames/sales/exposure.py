@@ -106,12 +106,12 @@ def exposure_of_file(
     """
     options = options_of(ExposureOptions, "exposure_of_file", {"amount": amount, **arguments})
     terms = _terms(options)
-    paths = [Path(one) for one in (path, *more)]
-    twice = [one for one, other in combinations(paths, 2) if _is_one_file(one, other)]
+    paths = [Path(name) for name in (path, *more)]
+    twice = [first for first, other in combinations(paths, 2) if _is_one_file(first, other)]
     if twice:
         raise ValueError(f"{twice[0].name} is given twice: its sales would count twice")
     files = FileOptions(sheet=sheet, delimiter=delimiter, encoding=encoding)
-    dailies = [daily_sales_of_file(one, options, files) for one in paths]
+    dailies = [daily_sales_of_file(each_path, options, files) for each_path in paths]
     return _exposed(together(dailies, paths), terms, options, progress=progress)
 
 
@@ -198,7 +198,9 @@ def daily_sales_of_file(path: Path, options: ExposureOptions, files: FileOptions
         named = style_of(options.dates(), "date", label, recognized(first.columns), first)
         style = replace(named, from_1904=rows.from_1904)
         totals = DailyTotals(
-            columns, style, lambda: (date_cells(one.iloc[:, 0], style) for one in frames(of_dates))
+            columns,
+            style,
+            lambda: (date_cells(frame.iloc[:, 0], style) for frame in frames(of_dates)),
         )
         with names_explained(path, rows):
             return _daily_of(totals, lambda: frames(positions), [*rows.notes])
@@ -270,13 +272,13 @@ def together(dailies: Sequence[pd.DataFrame], paths: Sequence[Path]) -> pd.DataF
     added = joined.groupby(_KEYS, sort=False, as_index=False, observed=True).sum(min_count=1)
     noted = [daily.attrs["svc_sales"] for daily in dailies]
     added.attrs["svc_sales"] = {
-        "rows": sum(one["rows"] for one in noted),
-        "left_out": [cause for one in noted for cause in one["left_out"]],
-        "uncounted": [part for one in noted for part in one["uncounted"]],
+        "rows": sum(of_file["rows"] for of_file in noted),
+        "left_out": [cause for of_file in noted for cause in of_file["left_out"]],
+        "uncounted": [part for of_file in noted for part in of_file["uncounted"]],
         "notes": [
             f"{path.name}: {note}"
-            for path, one in zip(paths, noted, strict=True)
-            for note in one["notes"]
+            for path, of_file in zip(paths, noted, strict=True)
+            for note in of_file["notes"]
         ],
     }
     return added

@@ -69,7 +69,7 @@ class AmountsOfTax:
     @property
     def decided(self) -> tuple[str, ...]:
         """The sentences about what is used."""
-        return tuple(one for one in self.notes if one not in self.unused)
+        return tuple(note for note in self.notes if note not in self.unused)
 
     @property
     def proven(self) -> bool:
@@ -87,7 +87,9 @@ class AmountsOfTax:
         """The columns of money that are read."""
         sums = self.reading.sums
         if sums is None or self.as_it_stands:
-            return tuple(one for one in (self.terms.amount, self.terms.shipping) if one is not None)
+            return tuple(
+                label for label in (self.terms.amount, self.terms.shipping) if label is not None
+            )
         terms = (*sums.goods, *sums.delivery)
         return tuple(dict.fromkeys(label for term in terms for label in term.columns))
 
@@ -103,8 +105,8 @@ class AmountsOfTax:
 
     def under(self, terms: TaxOptions) -> AmountsOfTax:
         """The same amounts under other terms."""
-        mine = {name: getattr(self.terms, name) for name in _FOUND}
-        return replace(self, terms=replace(terms, **mine))
+        found = {name: getattr(self.terms, name) for name in _FOUND}
+        return replace(self, terms=replace(terms, **found))
 
     def of_some_rows(self) -> AmountsOfTax:
         """The same where further rows were not seen, among which there may be refunds."""
@@ -122,7 +124,10 @@ class AmountsOfTax:
 
 _OTHERS = names_where(TaxOptions, "column")
 _ANSWERS = names_where(TaxOptions, "answer")
-_OFF = ("invoice", *(one for one in names_where(TaxOptions, "optional") if one not in _ANSWERS))
+_OFF = (
+    "invoice",
+    *(option for option in names_where(TaxOptions, "optional") if option not in _ANSWERS),
+)
 """What `False` turns off; to a question it is an answer."""
 _FOUND = ("amount", "delivery", *_OFF)
 _OFF_AT_MOST = 0.1
@@ -208,7 +213,9 @@ def _check_named(frame: pd.DataFrame, labels: Sequence[Hashable], terms: TaxOpti
         "currency": [terms.currency],
     }
     for argument, columns in named.items():
-        absent = [one for one in columns if one not in {None, False} and one not in labels]
+        absent = [
+            column for column in columns if column not in {None, False} and column not in labels
+        ]
         require_columns(frame, (*absent,), f"{argument}: name it as the file has it")
     for argument, label in (("amount", terms.amount), ("shipping", terms.shipping)):
         unit = None if _is_value(label, labels) or label is None else heading_unit(label)
@@ -233,7 +240,7 @@ def _check_effect(labels: Sequence[Hashable], terms: TaxOptions, given: TaxOptio
         ValueError: an answer about columns that a named amount is read without.
     """
     for argument, kind in (("contains_tax", "tax"), ("contains_shipping", "delivery")):
-        there = any(kind_of(one) == kind and may_be_money(one) for one in labels)
+        there = any(kind_of(label) == kind and may_be_money(label) for label in labels)
         there = there or (kind == "delivery" and terms.shipping in labels)
         there = there or (kind == "delivery" and "delivery" in (terms.parts or {}).values())
         if getattr(terms, argument) and not there:
@@ -324,7 +331,7 @@ def _answers(
     read = [] if sums is None else [term for _, term in terms_of(sums)]
     read += [] if sums is None or sums.total is None else [sums.total]
     return replace(
-        answers_of(terms, [one for name in _OTHERS if (one := getattr(terms, name)) in labels]),
+        answers_of(terms, [label for name in _OTHERS if (label := getattr(terms, name)) in labels]),
         shipping=False if _is_value(terms.shipping, labels) else terms.shipping,
         decimal=terms.decimal or (None if saved is None else saved.decimal),
         read=tuple(dict.fromkeys(term.label for term in read)),
@@ -349,11 +356,11 @@ def _by_layout(
     held = layout.of_tax()
     given = [name for name in MONEY_ARGUMENTS if getattr(terms, name) not in (None, {})]
     layout.check(labels, amounts=not given)
-    said = {name: held[name] for name in MONEY_ARGUMENTS if name in held and name not in given}
-    said["parts"] = {**held.get("parts", {}), **(terms.parts or {})} or None
-    said["delivery"] = terms.delivery or held.get("delivery")
+    used = {name: held[name] for name in MONEY_ARGUMENTS if name in held and name not in given}
+    used["parts"] = {**held.get("parts", {}), **(terms.parts or {})} or None
+    used["delivery"] = terms.delivery or held.get("delivery")
     notes = [*layout.new(frame, labels), *layout.gone(labels)]
-    terms = replace(terms, **said)
+    terms = replace(terms, **used)
     changed = [*layout.no_longer_zero(frame)] if terms.amount is None else []
     notes += [f"{label!r} {NOT_ZERO_ANY_MORE}" for label in changed]
     reading = layout.reading
@@ -389,7 +396,7 @@ def _as_decided(
     """
     if decided.questions:
         first, *others = decided.questions
-        because = "; ".join(one for one in changed if one.endswith(NOT_ZERO_ANY_MORE))
+        because = "; ".join(change for change in changed if change.endswith(NOT_ZERO_ANY_MORE))
         first = replace(first, why=f"{because}: {first.why}" if because else first.why)
         raise ColumnAmbiguous.of([first, *others], call="tax")
     sums = decided.reading.sums
@@ -408,11 +415,11 @@ def _as_decided(
 
 def _no_amount(labels: Sequence[Hashable], decided: Decided) -> ColumnError:
     """What is wrong with a file in which no column is the amount, with the columns that look so."""
-    amounts = [one for one in labels if kind_of(one) == "amount" and may_be_money(one)]
+    amounts = [label for label in labels if kind_of(label) == "amount" and may_be_money(label)]
     once = frozenset(single(amounts))
-    twice = [one for one in amounts if one not in once]
+    twice = [label for label in amounts if label not in once]
     if twice:
-        same = [one for one in twice if one == twice[0]]
+        same = [label for label in twice if label == twice[0]]
         why = f"{len(same)} columns are named {same[0]!r} (rename all but one)"
         question = Question("amount", tuple(same), (same[0],), None, why, "amount")
         return ColumnAmbiguous.of([question], call="tax")
@@ -506,9 +513,9 @@ def silent_columns(
     They are those of money that are 0 throughout, and quantities of which none is below 0.
     """
     read = {*reading.kinds.labels, *reading.columns}
-    plain = [one for one in labels if counts_pieces(one) and is_plain_column(sample[one])]
-    pieces = [one for one in plain if one not in read]
-    quiet = [one for one in pieces if not below_0(sample[one]).any()]
+    plain = [label for label in labels if counts_pieces(label) and is_plain_column(sample[label])]
+    pieces = [label for label in plain if label not in read]
+    quiet = [label for label in pieces if not below_0(sample[label]).any()]
     return (*zero_columns(sample, labels, reading), *quiet)
 
 
@@ -517,8 +524,8 @@ def late_rows(frame: pd.DataFrame, labels: Sequence[Hashable]) -> np.ndarray:
     pieces = [label for label in labels if counts_pieces(label)]
     money = [label for label in labels if label not in pieces]
     found = money_table(frame, money, named=money).columns.values()
-    there = [*(one.cents for one in found), *(below_0(frame[label]) for label in pieces)]
-    rows = [np.flatnonzero(one)[:_MOST_LATE] for one in there]
+    there = [*(column.cents for column in found), *(below_0(frame[label]) for label in pieces)]
+    rows = [np.flatnonzero(values)[:_MOST_LATE] for values in there]
     return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int64)
 
 
@@ -530,7 +537,7 @@ def rates_known(rows: Enriched) -> RatesOfRows | None:
     if not rows.has("combined_rate", "lookup_status"):
         return None
     rates = rows.rates("combined_rate")
-    whole = rows.where(lambda one: one.usable)
+    whole = rows.where(lambda status: status.usable)
     units = np.where(whole & ~rates.missing, rates.units, 0)
     freight = np.full(len(rows), -1, np.int64)
     if rows.has("freight_taxable"):

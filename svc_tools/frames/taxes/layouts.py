@@ -70,7 +70,7 @@ def layout_by(
     dates = inputs.style.as_json()
     written = dates["date_format"] or (None if inputs.export else dates["order"])
     lookup = {**columns, "date_format": written, "tz": getattr(inputs.style.terms.tz, "key", None)}
-    values = {role: one for role, one in inputs.scalars.items() if not isinstance(one, date)}
+    values = {role: value for role, value in inputs.scalars.items() if not isinstance(value, date)}
     return layout_of_file(*(frame, labels, lookup, values), tax=tax, reading=reading, zero=zero)
 
 

@@ -105,7 +105,7 @@ class NotDueSums:
             for reason, rows in sums.rows.items()
             if reason
         ]
-        return tuple(sorted(found, key=lambda one: (-one.rows, one.reason)))
+        return tuple(sorted(found, key=lambda part: (-part.rows, part.reason)))
 
 
 def not_due_of(rows: Enriched, goods: Goods) -> tuple[NotDue, ...]:
@@ -120,12 +120,13 @@ def not_due_sentence(found: Iterable[NotDue]) -> str:
     parts = [*found]
     if not parts:
         return ""
-    rows = sum(one.rows for one in parts)
-    known = [one.sales for one in parts if one.sales is not None]
+    rows = sum(part.rows for part in parts)
+    known = [part.sales for part in parts if part.sales is not None]
     sales = f" ({exact_dollars(sum(known, dollars(0)))} of sales)" if known else ""
     several = len(parts) > 1
     why = ", ".join(
-        f"{NOT_DUE[one.reason]}: {one.rows:,}" if several else NOT_DUE[one.reason] for one in parts
+        f"{NOT_DUE[part.reason]}: {part.rows:,}" if several else NOT_DUE[part.reason]
+        for part in parts
     )
     they = "it requires" if rows == 1 else "they require"
     return f"{counted(rows, 'row')}{sales}: no tax is due from you ({why}), so {they} no review."

@@ -330,8 +330,8 @@ def amounts_of_frame(frame: pd.DataFrame, terms: TaxOptions) -> AmountsOfTax:
     source = amounts_of_tax(sample, free_labels(frame), terms, reading, rates)
     if sums := source.reading.sums:
         for argument, columns in (("amount", sums.goods), ("shipping", sums.delivery)):
-            for one in columns:
-                require_one(frame, one.label, argument)
+            for column in columns:
+                require_one(frame, column.label, argument)
     if len(sample) < len(frame):
         source = source.of_some_rows()
     return replace(source, as_it_stands=False) if has_totals(frame, source) else source
@@ -526,7 +526,7 @@ def _money(
         block = _money_of(lines.block(here), tax[here], terms, ranged=ranged)
         for name, column in columns.items():
             column.put(here, *block[name])
-    made: dict[str, ExtensionArray] = {name: one.column() for name, one in columns.items()}
+    made: dict[str, ExtensionArray] = {name: column.column() for name, column in columns.items()}
     return {**made, "tax_error": lines.reasons.column()}
 
 

@@ -287,7 +287,7 @@ def _refuse_too_large(
         if not len(cents) or (cents.max() <= _SURE and cents.min() >= -_SURE):
             continue
         for row in np.flatnonzero((cents > _SURE) | (cents < -_SURE)).tolist():
-            steepest = max(1, *(int(one.units[row]) for one in rates))
+            steepest = max(1, *(int(rate.units[row]) for rate in rates))
             if abs(int(cents[row])) > (LARGEST_WHOLE - UNITS_PER_ONE) // steepest // 2:
                 dollars = f"{cents[row] / _CENTS:,.2f}"
                 inputs.add_each({row: f"{name}: {dollars} is too large for exact tax"})
@@ -565,8 +565,8 @@ def _shipping(
         ValueError: it is neither a column nor an amount.
     """
     if not is_label(frame, shipping):
-        one = _one(shipping, "shipping", "an amount for all rows")
-        return np.full(len(frame), one, np.int64), 0
+        amount = _one(shipping, "shipping", "an amount for all rows")
+        return np.full(len(frame), amount, np.int64), 0
     require_one(frame, shipping, "shipping")
     cents, wrong, snapped = whole_cents(frame[shipping], "shipping")
     reasons.add_each(wrong)

@@ -264,7 +264,7 @@ def column_of(
     require_answers(frame, answers)
     every = free_labels(frame)
     once = frozenset(single(every))
-    labels = [one for one in every if one in once or one == label]
+    labels = [column for column in every if column in once or column == label]
     reading = reading_of(rows)
     if reading.export is None:
         known = {} if reading.place else propose(frame).found

@@ -391,7 +391,7 @@ def _text_array(values: Sequence[str | None]) -> pa.Array:
     try:
         return pa.array(values, pa.large_string())
     except UnicodeEncodeError:  # a lone surrogate, which JSON can hold and a text column cannot
-        whole = [one and one.encode("utf-8", "backslashreplace").decode() for one in values]
+        whole = [text and text.encode("utf-8", "backslashreplace").decode() for text in values]
         return pa.array(whole, pa.large_string())
 
 

@@ -284,26 +284,26 @@ class Marks:
 
     def notes(self) -> list[str]:
         """How the columns are read, in sentences, where that is not plain from each cell."""
-        said = []
+        notes = []
         for label, mark in self.of.items():
             seen = self.evidence[label]
             own = seen.mark
             if mark == "comma" and own != "none":
                 cell = seen.example("dots 0", "dots", "comma", "comma 3", "commas 0", "commas")
                 read = f": {cell!r} is {_in_dollars(cell, mark)}" if cell else ""
-                said.append(f"{label!r} is read with a decimal comma{read}")
+                notes.append(f"{label!r} is read with a decimal comma{read}")
             elif mark == "point" and own != "point" and seen.has("dots", "dots 0"):
                 cell = seen.example("dots 0", "dots")
                 read = f"{cell!r} is {_in_dollars(cell, mark)}"
-                said.append(f"{label!r} is read with a decimal point: {read}")
+                notes.append(f"{label!r} is read with a decimal point: {read}")
             elif mark == "both":
-                one = seen.example("dots 0", "comma", "comma 3", "commas 0")
+                example = seen.example("dots 0", "comma", "comma 3", "commas 0")
                 other = seen.example("point", "point 3", "blanks", "apostrophes", "commas 0")
-                said.append(
-                    f"{label!r}: cells such as {one!r} and {other!r} contradict each other on the"
-                    " decimal mark; those that could be meant otherwise are not read"
+                notes.append(
+                    f"{label!r}: cells such as {example!r} and {other!r} contradict each other on"
+                    " the decimal mark; those that could be meant otherwise are not read"
                 )
-        return said
+        return notes
 
 
 def marks_of(
@@ -327,22 +327,27 @@ def marks_of(
         label: column if isinstance(column, MarkEvidence) else evidence_of(column)
         for label, column in columns.items()
     }
-    proofs = frozenset[DecimalMark]().union(*(one.proves for one in evidence.values()))
+    proofs = frozenset[DecimalMark]().union(*(seen.proves for seen in evidence.values()))
     shared: DecimalMark | None = next(iter(proofs)) if len(proofs) == 1 else None
     open_ = MarkEvidence()
-    for one in evidence.values():
-        open_ |= one if one.mark == "either" else MarkEvidence()
+    for seen in evidence.values():
+        open_ |= seen if seen.mark == "either" else MarkEvidence()
     by_file = _by_delimiter(open_, semicolons=semicolons) if not proofs else None
     marks: dict[Hashable, Mark] = {}
-    for label, one in evidence.items():
-        mark = one.mark
+    for label, seen in evidence.items():
+        mark = seen.mark
         if mark == "none":
             mark = decimal or shared or "point"
         elif mark == "both":
             mark = decimal or "both"
         elif mark == "either":
             mark = decimal or shared or by_file or "either"
-            if mark == "either" and not proofs and not semicolons and not one.has("dots", "dots 0"):
+            if (
+                mark == "either"
+                and not proofs
+                and not semicolons
+                and not seen.has("dots", "dots 0")
+            ):
                 mark = "point"
         marks[label] = mark
     return Marks(marks, evidence, semicolons)
@@ -394,7 +399,7 @@ def _around(before: str, after: str) -> tuple[bool, str] | None:
     negative = _SIGNS.get((_NO_SIGN.sub("", around[0]), _NO_SIGN.sub("", around[1])))
     if negative is None:
         return None
-    words = [re.sub(r"[-()]", "", one) for one in around]
+    words = [re.sub(r"[-()]", "", word) for word in around]
     foreign = [word for word in words if word and word.upper() not in _DOLLARS]
     if foreign:
         return (negative, foreign[0]) if _is_currency(foreign[0]) else None
@@ -414,7 +419,7 @@ _FOREIGN = re.compile(
 
 
 def _is_currency(word: str) -> bool:
-    symbols = {one for one in word if unicodedata.category(one) == "Sc"} - {"$"}
+    symbols = {letter for letter in word if unicodedata.category(letter) == "Sc"} - {"$"}
     return bool(symbols) or _FOREIGN.fullmatch(word.upper()) is not None
 
 

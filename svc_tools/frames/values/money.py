@@ -160,7 +160,7 @@ def dollars_by(codes: np.ndarray, of: Money, size: int) -> list[Decimal | None]:
     there = codes[~of.missing]
     known = np.bincount(there, minlength=size).tolist()
     sums = sums_by(there, of.cents[~of.missing], size)
-    return [dollars(one) if n else None for one, n in zip(sums, known, strict=True)]
+    return [dollars(total) if n else None for total, n in zip(sums, known, strict=True)]
 
 
 class SumsBy(Generic[_Key]):
@@ -223,7 +223,7 @@ _HOLDS = 10**18
 def money_column(values: Sequence[Decimal | None]) -> pd.arrays.ArrowExtensionArray:
     """Dollars as an exact column; wider than `decimal128(18, 2)` where a sum needs it."""
     cents = [0 if value is None else int(value.scaleb(2)) for value in values]
-    if any(abs(one) >= _HOLDS for one in cents):
+    if any(abs(amount) >= _HOLDS for amount in cents):
         wide = pa.array(values, pa.decimal128(38, 2))
         return pd.arrays.ArrowExtensionArray(pa.chunked_array([wide]))
     missing = np.array([value is None for value in values], bool)
@@ -391,11 +391,11 @@ def _of_decimal_chunk(chunk: pa.Array, named: str) -> _Read:
     cents, rest = np.divmod(values, smaller) if smaller > 1 else (values * larger, 0)
     wrong = _gone(missing, named)
     for row in np.flatnonzero((~fits | (rest != 0)) & ~missing).tolist():
-        one = _one(chunk[row].as_py(), named, "none")
-        if isinstance(one, str):
-            wrong[row] = one
+        read = _one(chunk[row].as_py(), named, "none")
+        if isinstance(read, str):
+            wrong[row] = read
         else:
-            cents[row] = one
+            cents[row] = read
     return _Read(cents, wrong)
 
 

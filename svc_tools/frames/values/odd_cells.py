@@ -77,7 +77,7 @@ class Readable:
         labels = _labels_in_place(frame.columns)
         if labels:
             standing = iter(labels)
-            names = [next(standing) if _is_missing(one) else one for one in frame.columns]
+            names = [next(standing) if _is_missing(label) else label for label in frame.columns]
             made = made.set_axis(pd.Index(names, dtype=object), axis=1)
         return cls(made, own, labels)
 
@@ -95,7 +95,7 @@ class Readable:
                     free = at + 1
                     break
         if self.labels:
-            names = [self.labels.get(one, one) for one in result.columns]
+            names = [self.labels.get(label, label) for label in result.columns]
             result.columns = pd.Index(names, dtype=object, tupleize_cols=False)
         return result
 
@@ -136,7 +136,7 @@ def _labels_in_place(columns: pd.Index) -> dict[str, Hashable]:
     found: dict[str, Hashable] = {}
     if isinstance(columns, pd.MultiIndex) or not columns.hasnans:
         return found
-    taken = {one for one in columns if isinstance(one, str)}
+    taken = {label for label in columns if isinstance(label, str)}
     for label in columns:
         if _is_missing(label):
             name = str(label)

@@ -254,13 +254,13 @@ class Export:
         if found is None or found.meant:
             return self.amounts if found is None else found.meant
         whole = self.amount[0]
-        said = [
+        texts = [
             f"the file lacks {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'}"
             f" otherwise {what}"
             for names, what in ((whole.plus, "added"), (whole.minus, "taken off"))
             if (missing := [_shown(name) for name in names if name not in known])
         ]
-        return "; ".join(said) or self.amounts
+        return "; ".join(texts) or self.amounts
 
     def found_shipping(self, columns: Iterable[Hashable]) -> Sum | None:
         """The columns of the delivery among these; `None` where they are not there."""
