@@ -269,6 +269,22 @@ def test_a_head_is_wrapped_before_rows_become_blocks():
     assert lines[-1].split() == ["TX", "marketplace", "2021-03-01", "1", "Main", "St", "a"]
 
 
+def test_columns_stand_closer_where_that_keeps_each_row_on_one_line():
+    heads = ("State", "Month", number("Sales"), number("Tax"), number("To review"))
+    row = ("CA", "2026-02", "$1,120,000.00", "$120,010.35", "10")
+    assert "CA      2026-02   $1,120,000.00" in printed([row], 80, heads)
+    lines = printed([row], 53, heads).splitlines()
+    assert lines[-1].split() == [*row]
+    assert max(map(len, lines)) <= 53
+
+
+@pytest.mark.parametrize("width", [40, 50, 80])
+def test_a_word_is_whole_in_a_block_too(width):
+    rows = [("TX", "zip_spans_jurisdictions", "1", "by the ZIP Code, not by the address")]
+    text = printed(rows, width, ("State", "Code", "Registered at", "Meaning"), indent=2)
+    assert {word for cell in rows[0] for word in cell.split()} <= set(text.split())
+
+
 def test_where_columns_do_not_fit_each_row_is_a_block_with_its_heads():
     lines = printed(RECORDS, 40, ("State", "Type", "Registered at", "Address", "Notes"))
     blocks = lines.split("\n\n")

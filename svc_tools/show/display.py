@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from svc_tools.base.extras import needs
 from svc_tools.show.codes import (
@@ -195,11 +196,8 @@ _NARROW = 32
 _NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
 """JupyterLab sets what stands between two dollar signs as a formula, sums of money too."""
 _UNLIMITED = 10_000
-_GAP = 3
-"""Characters between two columns of a table on the terminal."""
-_NARROWEST, _LONGEST_WORD = 12, 24
-"""The least width of a column of running text; words up to that length are not broken. Where the
-others are wrapped too it has the larger one: a ladder of single words is no text."""
+_LONGEST_WORD = 24
+"""Words up to that length are not broken: rows become blocks instead."""
 
 
 def print_text(console: Console, *parts: str | tuple[str, str], indent: int = 0) -> None:
@@ -209,7 +207,7 @@ def print_text(console: Console, *parts: str | tuple[str, str], indent: int = 0)
     shown = (
         visible(part) if isinstance(part, str) else (visible(part[0]), part[1]) for part in parts
     )
-    _print(console, Text.assemble(*shown), indent=indent, width=console.width)
+    _print(console, _lines(console, Text.assemble(*shown), indent=indent))
 
 
 def print_line(console: Console, text: str, style: str = "") -> None:
@@ -229,9 +227,9 @@ def print_table(
 ) -> None:
     """Print a table that fits the terminal: nothing is cut.
 
-    Where its columns do not fit side by side, short texts and heads are wrapped between words;
-    where that is not enough, each row becomes a block with a line for each column. What comes from
-    data is never read as markup, and no line ends in blanks.
+    Where its columns do not fit side by side, they stand closer or are wrapped between words, the
+    widest first; where a word would be broken, each row becomes a block with a line for each
+    column. What comes from data is never read as markup, and no line ends in blanks.
 
     Args:
         console: where to print.
@@ -245,32 +243,31 @@ def print_table(
     columns = as_columns(heads)
     body = [[*map(_cell, row)] for row in (*rows, *([total] if total else []))]
     named = any(column.head for column in columns)
-    cells = [*zip(*body, strict=True)] if body else [()] * len(columns)
-    layout = _layout(columns, cells, console.width - indent)
-    if layout is None and named:
-        _print_blocks(console, columns, body, indent=indent)
-        return
-    if layout is None:
-        least = [need.least for need in map(_need, columns, cells)]
-        layout = _Layout(_GAP, wrapped=False, widths=least)
     table = Grid(box=_box(console) if named else None, show_header=named, show_edge=False)
     table.pad_edge = False
-    # the box has one blank between columns
-    table.padding = (0, 1, 0, layout.gap - 2) if named else (0, layout.gap, 0, 0)
-    for column, width in zip(columns, layout.widths, strict=True):
-        table.add_column(
-            _cell(column.head),
-            justify="right" if column.kind == "number" else "left",
-            no_wrap=not layout.wrapped and column.kind != "prose",
-            overflow="fold",
-            width=width,
-        )
+    names = [_cell(column.head) for column in columns]
+    for column, name in zip(columns, names, strict=True):
+        right = column.kind == "number"
+        table.add_column(name, justify="right" if right else "left", overflow="fold")
     for place, row in enumerate(body, 1):
         if total and place == len(body):
             table.add_section()
         table.add_row(*row)
-    needed = indent + layout.gap * (len(columns) - 1) + sum(layout.widths)
-    _print(console, table, indent=indent, width=max(console.width, needed))
+    found: list[list[list[Segment]]] = []
+    for left in (1, 0) if named else (2, 1):  # the box has one blank between columns
+        table.padding = (0, 1, 0, left)
+        lines = _lines(console, table, indent=indent)
+        is_whole = len(lines) <= len(body) + 2 * named  # a line for each row: nothing is wrapped
+        if is_whole or not _breaks_words(lines, [names, *body]):
+            found.append(lines)
+        if is_whole or (found and not named):
+            break
+    if named and not found:
+        _print_blocks(console, columns, body, indent=indent)
+        return
+    if found:
+        lines = min(found, key=len)
+    _print(console, lines)
 
 
 def _print_blocks(
@@ -284,26 +281,11 @@ def _print_blocks(
         print_table(console, ("", prose()), lines, indent=indent)
 
 
-class _Layout(NamedTuple):
-    """How a table is printed: blanks between its columns, whether texts are wrapped, the widths."""
-
-    gap: int
-    wrapped: bool
-    widths: list[int]
-
-
-def _layout(
-    columns: Sequence[TableColumn], cells: Sequence[Sequence[Text]], width: int
-) -> _Layout | None:
-    """The first layout in which the columns fit side by side; `None` where none does."""
-    for gap, wrapped in ((_GAP, False), (_GAP - 1, False), (_GAP - 1, True)):
-        room = width - gap * (len(columns) - 1)
-        needs = [
-            _need(column, own, wrapped=wrapped) for column, own in zip(columns, cells, strict=True)
-        ]
-        if sum(need.least for need in needs) <= room:
-            return _Layout(gap, wrapped, _widths(needs, room))
-    return None
+def _breaks_words(lines: Sequence[Sequence[Segment]], table: Sequence[Sequence[Text]]) -> bool:
+    """Whether the lines lack a word of the table that is not very long."""
+    shown = Counter(word for line in lines for word in "".join(part.text for part in line).split())
+    words = Counter(word for row in table for cell in row for word in cell.plain.split())
+    return any(len(word) <= _LONGEST_WORD for word in words - shown)
 
 
 def _cell(cell: str | Text) -> Text:
@@ -313,13 +295,6 @@ def _cell(cell: str | Text) -> Text:
     if isinstance(cell, str):
         return Text(visible(cell))
     return Text(visible(cell.plain), cell.style) if _CONTROLS.search(cell.plain) else cell
-
-
-class _Need(NamedTuple):
-    """The least width of a column, and the width at which nothing in it is wrapped."""
-
-    least: int
-    most: int
 
 
 def _box(console: Console) -> Box:
@@ -332,50 +307,21 @@ def _box(console: Console) -> Box:
     return Box("".join(f"{row}\n" for row in rows), ascii=True)
 
 
-def _need(column: TableColumn, cells: Sequence[Text], *, wrapped: bool = False) -> _Need:
-    """The widths of a column; `wrapped`: its head and texts may be wrapped between words."""
-    from rich.cells import cell_len  # noqa: PLC0415 - see the module's docstring
-
-    def widest(texts: Iterable[str]) -> int:
-        return max(map(cell_len, texts), default=0)
-
-    own = [*map(str, cells)]
-    lines = [line for text in (column.head, *own) for line in text.split("\n")]
-    words = [word for line in lines for word in line.split()]
-    most = widest(lines)
-    if column.kind == "prose":
-        longest = _LONGEST_WORD if wrapped else min(widest(words), _LONGEST_WORD)
-        return _Need(min(most, max(_NARROWEST, longest)), most)
-    if not wrapped:
-        return _Need(most, most)
-    whole = own if column.kind == "number" else words
-    return _Need(max(widest(whole), widest(column.head.split())), most)
-
-
-def _widths(needs: Sequence[_Need], room: int) -> list[int]:
-    """The width of each column: its least, and an even share of the room that is left."""
-    widths = [need.least for need in needs]
-    spare = max(0, room - sum(widths))
-    by_need = sorted(range(len(needs)), key=lambda place: needs[place].most - needs[place].least)
-    for served, column in enumerate(by_need):
-        more = min(needs[column].most - needs[column].least, spare // (len(by_need) - served))
-        widths[column] += more
-        spare -= more
-    return widths
-
-
-def _print(console: Console, renderable: RenderableType, *, indent: int, width: int) -> None:
+def _lines(console: Console, renderable: RenderableType, *, indent: int = 0) -> list[list[Segment]]:
+    """The lines of what is printed, as wide as the console and without blanks at their ends."""
     from rich.padding import Padding  # noqa: PLC0415 - see the module's docstring
-    from rich.segment import Segment, Segments  # noqa: PLC0415 - as above
 
-    options = console.options.update(width=width)
-    lines = console.render_lines(Padding(renderable, (0, 0, 0, indent)), options, pad=False)
-    stripped = [segment for line in lines for segment in (*_stripped(line), Segment.line())]
-    if options.ascii_only:
-        stripped = [
-            segment._replace(text=segment.text.replace(NOTHING, "-")) for segment in stripped
-        ]
-    console.print(Segments(stripped), end="", crop=False)
+    lines = console.render_lines(Padding(renderable, (0, 0, 0, indent)), pad=False)
+    return [_stripped(line) for line in lines]
+
+
+def _print(console: Console, lines: Iterable[Sequence[Segment]]) -> None:
+    from rich.segment import Segment, Segments  # noqa: PLC0415 - see the module's docstring
+
+    printed = [segment for line in lines for segment in (*line, Segment.line())]
+    if console.options.ascii_only:
+        printed = [part._replace(text=part.text.replace(NOTHING, "-")) for part in printed]
+    console.print(Segments(printed), end="", crop=False)
 
 
 def _stripped(line: list[Segment]) -> list[Segment]:
