@@ -288,7 +288,7 @@ def test_a_stored_frame_has_its_figures(name, figures, embedded, tmp_path):
     assert differences(figures_of(name, read(name), embedded, tmp_path), expected) == {}
 
 
-@pytest.mark.parametrize("name", [one for one in FILES if one.endswith(".parquet")])
+@pytest.mark.parametrize("name", spread([one for one in FILES if one.endswith(".parquet")], 2))
 def test_two_parts_of_a_stored_frame_are_the_frame_again(name, figures, embedded, tmp_path):
     frame = read(name)
     joined = pd.concat([frame.iloc[:5], frame.iloc[5:]])

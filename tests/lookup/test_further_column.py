@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.examples import spread
 from support.faults import KEY, RESET, echoing
 
 import svc_tools  # noqa: F401 - registers df.svc
@@ -54,7 +55,7 @@ from scripts.write_code_tables import written
 from svc_sdk import Svc
 from svc_tools.config import source_of
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import Call, evaluate
+from svc_tools.excel.functions import FunctionCall, evaluate
 from svc_tools.lookup.cache import Cache
 from svc_tools.lookup.lock_file import read_lock
 
@@ -78,7 +79,7 @@ locked = frame.svc.lookup(locked=lock, **options)
 out["locked"] = [None if pd.isna(one) else str(one) for one in locked["further"]]
 desk = Desk(client, cache=folder / "rates.db")
 place = ("TX", "78701", "2026-05-17")
-calls = [Call("SVC_FIELDS", ()), Call("SVC_FIELD", ("further", *place))]
+calls = [FunctionCall("SVC_FIELDS", ()), FunctionCall("SVC_FIELD", ("further", *place))]
 out["fields"], out["cell"] = evaluate(desk, calls)
 page = Path("docs/COLUMNS.md").read_text(encoding="utf-8")
 out["page"] = [line for line in written(page).splitlines() if "`further`" in line]
@@ -120,13 +121,17 @@ def run(given):
 @pytest.mark.timeout(150)  # two processes that load pandas, on a busy machine
 @pytest.mark.parametrize(
     ("column", "value"),
-    [
-        ({"form": "text", "type": "str", "sent": "meta.further", "shared": False}, "48453"),
-        ({"form": "category", "type": "str", "sent": "meta.further", "shared": True}, "exempt"),
-        ({"form": "truth", "type": "bool", "sent": "meta.further", "shared": False}, False),
-        ({"form": "day", "type": "str", "sent": "meta.further", "shared": True}, "2026-01-31"),
-        ({"form": "rate", "type": "int", "sent": "rate.further", "shared": False}, "0.01000"),
-    ],
+    spread(
+        [
+            ({"form": "text", "type": "str", "sent": "meta.further", "shared": False}, "48453"),
+            ({"form": "category", "type": "str", "sent": "meta.further", "shared": True}, "exempt"),
+            ({"form": "truth", "type": "bool", "sent": "meta.further", "shared": False}, False),
+            ({"form": "day", "type": "str", "sent": "meta.further", "shared": True}, "2026-01-31"),
+            ({"form": "rate", "type": "int", "sent": "rate.further", "shared": False}, "0.01000"),
+        ],
+        3,
+        start=1,
+    ),
     ids=lambda value: value["form"] if isinstance(value, dict) else "",
 )
 def test_a_row_and_a_field_are_a_further_column_everywhere(tmp_path, faults, column, value):

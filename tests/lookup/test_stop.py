@@ -14,6 +14,7 @@ from collections import Counter
 import pytest
 from support.answers import places, statuses
 from support.counting import counting
+from support.examples import spread
 from support.faults import HANG, KEY, answer, echo, echoing
 from support.systems import posix
 from support.waiting import Steps
@@ -244,13 +245,17 @@ def noise(errors):
 
 @pytest.mark.parametrize(
     "body",
-    [
-        LEFT,
-        f"{LEFT}sys.exit(0)",
-        f"{LEFT}import builtins\nbuiltins.kept = taken",
-        f"{LEFT}kept = [taken]\nkept.append(kept)",
-        LEFT_ASYNC,
-    ],
+    spread(
+        [
+            LEFT,
+            f"{LEFT}sys.exit(0)",
+            f"{LEFT}import builtins\nbuiltins.kept = taken",
+            f"{LEFT}kept = [taken]\nkept.append(kept)",
+            LEFT_ASYNC,
+        ],
+        3,
+        start=1,
+    ),
 )
 def test_a_program_that_leaves_a_run_half_done_ends_quietly_and_keeps_it(tmp_path, body):
     cache = tmp_path / "answers.db"
@@ -308,16 +313,14 @@ def test_a_second_ctrl_c_while_the_first_one_is_handled_returns_the_results_too(
     assert statuses(run)["ok"] + statuses(run)["not_attempted"] == len(run.outcomes) == 200
 
 
+CELL = "async def cell(): look()\nasyncio.new_event_loop().run_until_complete(cell())"
+"""As in a cell of a notebook: the loop of the main thread runs already."""
+
+
 @posix
 @pytest.mark.parametrize(
-    "call",
-    [
-        "look()",
-        # as the cell of a notebook: the loop of the main thread runs already
-        "async def cell(): look()\nasyncio.new_event_loop().run_until_complete(cell())",
-    ],
+    ("call", "signals"), spread([("look()", 1), ("look()", 2), (CELL, 2), (CELL, 1)], 2)
 )
-@pytest.mark.parametrize("signals", [1, 2])
 def test_ctrl_c_returns_the_frame_with_what_was_found(tmp_path, call, signals):
     cache = tmp_path / "answers.db"
     with counting({"slow": 1.0}) as (url, counts):
