@@ -33,7 +33,7 @@ from pathlib import Path
 LIBRARIES = (
     *("aiohttp", "httpx", "numpy", "openpyxl", "pandas", "pyarrow", "pyarrow.csv"),
     *("sqlalchemy", "tqdm", "uvicorn.lifespan.on", "uvicorn.loops.auto", "xlsxwriter"),
-    *("uvicorn.lifespan.off", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl"),
+    *("uvicorn.lifespan.off", "uvicorn.loops.uvloop", "uvicorn.protocols.http.auto"),
     *("anyio._backends._asyncio", "h11", "httpcore", "pydantic.v1", "uvloop"),
     *("svc_tools.cli.app", "svc_tools.cli.enrich", "svc_tools.frames.files.job"),
     *("svc_tools.lookup.cache", "svc_tools.lookup.many", "svc_tools.service.serving"),
@@ -42,9 +42,7 @@ LIBRARIES = (
     *("svc_tools.cli.book", "svc_tools.cli.cache", "svc_tools.cli.excel", "svc_tools.cli.keys"),
     *("svc_tools.cli.lookup", "svc_tools.cli.nexus", "svc_tools.cli.reconcile"),
     "svc_tools.cli.review",
-    *("rich.markdown", "rich.traceback", "typer.rich_utils", "encodings.idna"),
-    *("svc_tools.frames.files.enriched_file", "svc_tools.excel.officejs.serving"),
-    *("filelock", "typer._adapters", "typer._click.decorators", "typer._click._textwrap"),
+    *("svc_tools.frames.files.enriched_file", "svc_tools.excel.officejs.serving", "filelock"),
 )
 OF_KERNELS = (
     *("ipykernel.kernelapp", "ipykernel.ipkernel", "ipywidgets", "pandas", "pyarrow.parquet"),
