@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import io
 import json
 import os
 import runpy
@@ -20,6 +21,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import types
 import warnings
@@ -31,7 +33,7 @@ from pathlib import Path
 LIBRARIES = (
     *("aiohttp", "httpx", "numpy", "openpyxl", "pandas", "pyarrow", "pyarrow.csv"),
     *("sqlalchemy", "tqdm", "uvicorn.lifespan.on", "uvicorn.loops.auto", "xlsxwriter"),
-    *("uvicorn.lifespan.off", "uvicorn.loops.uvloop", "uvicorn.protocols.http.httptools_impl"),
+    *("uvicorn.lifespan.off", "uvicorn.loops.uvloop", "uvicorn.protocols.http.auto"),
     *("anyio._backends._asyncio", "h11", "httpcore", "pydantic.v1", "uvloop"),
     *("svc_tools.cli.app", "svc_tools.cli.enrich", "svc_tools.frames.files.job"),
     *("svc_tools.lookup.cache", "svc_tools.lookup.many", "svc_tools.service.serving"),
@@ -40,9 +42,7 @@ LIBRARIES = (
     *("svc_tools.cli.book", "svc_tools.cli.cache", "svc_tools.cli.excel", "svc_tools.cli.keys"),
     *("svc_tools.cli.lookup", "svc_tools.cli.nexus", "svc_tools.cli.reconcile"),
     "svc_tools.cli.review",
-    *("rich.markdown", "rich.traceback", "typer.rich_utils", "encodings.idna"),
-    *("svc_tools.frames.files.enriched_file", "svc_tools.excel.officejs.serving"),
-    *("filelock", "typer._adapters", "typer._click.decorators", "typer._click._textwrap"),
+    *("svc_tools.frames.files.enriched_file", "svc_tools.excel.officejs.serving", "filelock"),
 )
 OF_KERNELS = (
     *("ipykernel.kernelapp", "ipykernel.ipkernel", "ipywidgets", "pandas", "pyarrow.parquet"),
@@ -78,7 +78,10 @@ class Warm:
         finally:
             os.close(write)
         ended = os.fdopen(read, "rb", buffering=0)
-        return int(ended.readline()), ended
+        if not (line := ended.readline()):
+            ended.close()
+            raise RuntimeError("the process that forks commands has ended; its error is above")
+        return int(line), ended
 
     def _start(self):
         self.tasks, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -225,6 +228,37 @@ def read_arguments(arguments):
     return {"strict": strict, {"-m": "module", "-c": "code"}[what]: given, "arguments": rest}
 
 
+def warm_up(commands):
+    """Load the rates, and what commands load when they first need it."""
+    ratebook = importlib.import_module("svc_tools.service.ratebook")
+    book, a_day = ratebook.load_book(), date(2026, 5, 1)
+    for state, zip_code in (("TX", "78701"), ("NJ", "07030"), ("CA", "94105")):
+        ratebook.resolve(book, ratebook.Query(state, zip=zip_code), today=a_day)
+    if not commands:
+        return
+    app = importlib.import_module("svc_tools.cli.app").app
+    before = os.environ.copy()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        names = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+        os.environ.update(dict.fromkeys(names, folder), SVC_CACHE="off")
+        Path("in.csv").write_text("zip,state,amount\n78701,TX,10.00\n10001,NY,5.00\n")
+        for command in (
+            "lookup --help",
+            "lookup NJ --zip 07030 --embedded",
+            "enrich in.csv -o out.csv --embedded --tax amount",
+            "review out.csv",
+        ):
+            with (
+                warnings.catch_warnings(),  # they are told again in a child
+                contextlib.redirect_stdout(io.StringIO()),
+                contextlib.redirect_stderr(io.StringIO()),
+                contextlib.suppress(SystemExit),
+            ):
+                app(command.split())  # not `main`, whose handlers of signals would stay
+    os.environ.clear()
+    os.environ.update(before)
+
+
 def serve(tasks):
     """Fork a child for each task; return its task in the child, or `None` at the end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for those that work
@@ -243,7 +277,9 @@ def serve(tasks):
         message, files, _, _ = socket.recv_fds(tasks, TASK_BYTES, 4)
         if not message:
             return None
-        child = os.fork()
+        with warnings.catch_warnings():  # of threads: those of PyArrow, which knows of forks
+            warnings.simplefilter("ignore")
+            child = os.fork()
         if child == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -328,12 +364,10 @@ def end_with(code):
 
 
 if __name__ == "__main__":
-    for name in sys.argv[2:]:
+    number, *given_libraries = sys.argv[1:]
+    for name in given_libraries:
         importlib.import_module(name)
-    ratebook = importlib.import_module("svc_tools.service.ratebook")
-    book, a_day = ratebook.load_book(), date(2026, 5, 1)
-    for state, zip_code in (("TX", "78701"), ("NJ", "07030"), ("CA", "94105")):
-        ratebook.resolve(book, ratebook.Query(state, zip=zip_code), today=a_day)
+    warm_up(given_libraries == [*LIBRARIES])
     gc.freeze()
-    if (given_task := serve(socket.socket(fileno=int(sys.argv[1])))) is not None:
+    if (given_task := serve(socket.socket(fileno=int(number)))) is not None:
         end_with(run_task(given_task))
