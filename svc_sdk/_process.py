@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 import httpx
 
 from svc_sdk import _responses
-from svc_sdk._responses import Failure, Reply
+from svc_sdk._responses import Failure
 
 if TYPE_CHECKING:
     from svc_sdk._requests import Call
+    from svc_sdk._responses import Reply
     from svc_sdk._settings import Settings
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
@@ -70,10 +71,11 @@ class LocalService(Protocol):
     def address(self) -> str | None:
         """Where it listens for the requests that are sent; `None` while it has no port."""
 
-    def respond(self, call: Call) -> Reply | Failure | None:
+    def respond(self, call: Call) -> tuple[int, dict[str, str], bytes] | Failure | None:
         """The outcome of one attempt; `None` where the request is to be sent to `address`.
 
-        It may block: an `AsyncSvc` calls it in a thread.
+        A response is its status, its headers with names in lower case, and its body. It may block:
+        an `AsyncSvc` calls it in a thread.
         """
 
 
@@ -140,9 +142,7 @@ class OfProcess(Generic[Http]):
         if self._local is None or self._http.is_closed:
             return None
         outcome = self._local.respond(call)
-        if isinstance(outcome, Reply):
-            return self._settings.without_key(outcome.status, dict(outcome.headers), outcome.body)
-        return outcome
+        return self._settings.without_key(*outcome) if isinstance(outcome, tuple) else outcome
 
     @property
     def _http(self) -> Http:

@@ -24,7 +24,7 @@ import pydantic
 from pydantic import SecretStr
 
 from svc_sdk import AsyncSvc, NotFoundError, ServiceError, Svc, SvcError, __version__, wire
-from svc_sdk.wire import Call, Failure, Reply, UnusableVariableError, checked_url
+from svc_sdk.wire import Failure, Reply, UnusableVariableError, checked_url
 from svc_tools.base.extras import require, require_pydantic
 from svc_tools.base.operating_system import user_folder
 from svc_tools.show.notebook import in_notebook
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import tzinfo
 
+    from svc_sdk.wire import Call
     from svc_tools.service.embedded import Computation as Computation  # noqa: PLC0414 - of its runs
-    from svc_tools.service.embedded import EmbeddedService
+    from svc_tools.service.embedded import EmbeddedService, LocalResponse
     from svc_tools.service.embedded import Located as Located  # noqa: PLC0414 - the same
 
 KEY_VARIABLE = "SVC_API_KEY"
@@ -111,7 +112,7 @@ class _InProcess:
         """Where its port is, once there is one."""
         return self._service.address
 
-    def respond(self, call: Call) -> Reply | Failure | None:
+    def respond(self, call: Call) -> LocalResponse | Failure | None:
         """The response to a lookup, which is computed here; `None` for other requests.
 
         Their port is served from now on. Where the service was closed, that is the failure of
@@ -120,7 +121,7 @@ class _InProcess:
         if self._service.running:
             found = self._service.look_up(call.method, call.path, call.params)
             if found is not None:
-                return Reply(*found)
+                return found
         if trouble := self._service.trouble:
             code, why = trouble
             return Failure(why, retryable=False, sent=False, final=True, code=code)

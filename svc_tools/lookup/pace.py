@@ -48,11 +48,6 @@ _OFTEN = 0.3
 """The share of 429s without a delay among the last responses that pauses the run, too ..."""
 _LAST = 16
 """... about so many of them."""
-_STRETCH = 2.0
-"""A `Retry-After` after which the first request is refused again was too short, as one is that was
-rounded down: the next ones are taken this many times ..."""
-_SHRINKS = 0.97
-"""... and less with each one that proves to be long enough."""
 _SETTLED = 256
 """So many responses more than twice what was expected after a pause mean that it is history."""
 _CUT_AFTER = 1.0
@@ -109,8 +104,6 @@ class Pace:
         self.asked_until = 0.0
         self.asked = 0.0
         self._window: _Window | None = None
-        self._length = 0.0
-        self._ramp_until = 0.0
         self._spacing = 0.0
         self._paused = 0.0
         self._cut_at = -_CUT_AFTER
@@ -118,7 +111,6 @@ class Pace:
         self._good = 0
         self._responsive = False
         self._misled = False
-        self._stretch = 1.0
         self._share = 0.0
         self._refusals = 0
         self._refused_at = 0.0
@@ -144,16 +136,14 @@ class Pace:
             self._window.sent += 1
         if self._spacing:
             self.ready_at = max(self.ready_at, now + self._spacing)
-        elif now < self._ramp_until:
-            step = (self._ramp_until - self.paused_until) / self._allowed
-            self.ready_at = now + 2 * step * self._chance()
+        elif now < self.paused_until + (ramp := min(_RAMP * self.pause, _LONGEST_RAMP)):
+            self.ready_at = now + 2 * (ramp / self._allowed) * self._chance()
 
     def responded(self, began: float, now: float) -> None:
         """Note a good response to a request that began then."""
         if self._window is not None and began >= self.paused_until:
             if not self._window.admitted:
                 self._misled &= self._refusals > 1
-                self._stretch = max(self._stretch * _SHRINKS, 1.0)
             self._window.admitted += 1
             self._adjust()
         self._responsive = True
@@ -175,10 +165,8 @@ class Pace:
         expected = window is not None and window.is_used
         if later and window is not None and not window.admitted:
             self._misled = True
-            self._stretch = _STRETCH
         if retry_after is not None:
             self.wait(now, retry_after)
-            self._pause(now, self._stretch * retry_after)
         if not retry_after:
             self._share += (1 - self._share) / _LAST
             if self._share > _OFTEN:
@@ -226,7 +214,7 @@ class Pace:
         """Pause as after the last 429, where one more request would probably meet the next."""
         if self._window is None or not self._window.admitted:
             return False
-        self.wait(now, self._length)
+        self.wait(now, self.pause)
         return True
 
     def _note_asked(self, now: float, seconds: float) -> None:
@@ -241,7 +229,7 @@ class Pace:
         if not self._keep_back(now, seconds):
             return
         if is_over:
-            window, self._length = self._window, seconds
+            window = self._window
             self._window = _Window(window.admitted or window.expected if window else 0)
         self._adjust()
 
@@ -253,7 +241,6 @@ class Pace:
         self._paused += until - max(now, self.paused_until)
         self.paused_until = self.ready_at = until
         self.pause = seconds
-        self._ramp_until = until + min(_RAMP * seconds, _LONGEST_RAMP)
         return True
 
     def hangs_after(self) -> float:

@@ -475,6 +475,28 @@ def test_whatever_a_service_does_every_place_ends_within_its_attempts(
             assert service.sent[place.zip] == max_retries + 1
 
 
+def shares(kinds):
+    """Responds so to each share of the requests, and well to the rest."""
+    chance = random.Random(0)  # noqa: S311 - a script, not a secret
+    return lambda *_: chance.choices([*kinds, "ok"], [*kinds.values(), 1 - sum(kinds.values())])[0]
+
+
+def test_requests_that_hang_after_a_pause_keep_no_other_from_starting():
+    service = Simulated(shares({(429, 1): 0.05, "timeout": 0.05}))
+    outcomes, stopped = service.run(240)
+    assert stopped is None
+    assert Counter(one.status for one in outcomes.values()) == {"ok": 240}
+    assert service.loop.time() < 40  # 60 and more where each of them is waited for
+
+
+def test_a_long_pause_early_in_a_run_is_not_repeated_at_its_end():
+    busy = shares({(503, None): 0.3})
+    service = Simulated(lambda sim, now: (429, 60) if sim.requests == 20 else busy(sim, now))
+    _, stopped = service.run(1_500)
+    assert stopped is None
+    assert 60 < service.loop.time() < 100
+
+
 # times of a clock: a sum that passes a power of two is rounded
 
 

@@ -51,7 +51,7 @@ class Local:
         self.threads.add(threading.get_ident())
         if call.path == "/none":
             return Failure("it is over", retryable=False, final=True)
-        return Reply(200, {"x-key": KEY}, KEY.encode()) if call.path == "/here" else None
+        return (200, {"x-key": KEY}, KEY.encode()) if call.path == "/here" else None
 
 
 def test_a_local_service_serves_requests_before_they_are_sent(connect, faults):
