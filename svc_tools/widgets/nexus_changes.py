@@ -515,6 +515,7 @@ class ReceiptSection(ChangeSection):
     """Shows a receipt, offers its files, and undoes what was removed."""
 
     def __init__(self, session: Session, cleanup: Cleanup) -> None:
+        """Build the section, hidden until there is a receipt to show."""
         super().__init__(
             session,
             cleanup,

@@ -46,6 +46,7 @@ class LeftOverSection(Section):
     def __init__(
         self, session: Session, cleanup: Cleanup, use_plan: Callable[[Plan], object]
     ) -> None:
+        """Build the section, hidden; `use_plan` is called with a plan that is continued."""
         super().__init__(session, cleanup, "Not finished")
         self._use_plan = use_plan
         self._found = _Found()
@@ -97,6 +98,7 @@ class LeftOverSection(Section):
         self.run("Opening…", work, lambda opened: self._opened(*opened))
 
     def _opened(self, receipt: Receipt | None, plan: Plan | None) -> None:
+        """Show the plan and the receipt in their own sections, and say what to do there."""
         set_visible(self._offer, visible=False)
         notes = []
         if plan is not None:
@@ -124,6 +126,10 @@ class LeftOverSection(Section):
 
 
 def _left_over(client: Svc | None) -> _Found:
+    """The newest unfinished change of an account, else its last plan that was not applied.
+
+    Reads the receipts and plans of this computer; sends nothing.
+    """
     account = None if client is None else config.account_of(client).account
     receipts = nexus.receipts()
     open_ones = [row for row in receipts.to_dict("records") if _is_open(row, account)]

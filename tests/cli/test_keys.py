@@ -119,7 +119,7 @@ def test_what_is_used_and_left_of_a_quota_is_shown(keys, made, db):
     _, row = made("--quota", "10")
     limits, month = LimitStore(Database(db)), month_of(datetime.now(UTC)).name
     for _ in range(4):
-        limits.take(row["id"], 10, month)
+        limits.count_lookup(row["id"], 10, month)
     assert "4 of 10" in keys("list")[1]
     (after,) = listed(keys)
     assert (after["used"], after["left"]) == (4, 6)

@@ -26,7 +26,7 @@ gaps = st.one_of(st.integers(0, 3 * SECOND), st.integers(0, 100), st.just(0))
 def emptied(rate):
     """A bucket that has nothing left, at 0."""
     bucket = Bucket(rate, 0)
-    while bucket.take(rate, 0):
+    while bucket.take_token(rate, 0):
         pass
     return bucket
 
@@ -40,7 +40,7 @@ def test_no_window_lets_more_through_than_the_burst_and_the_rate(rate, asked):
     admitted = []
     for gap in asked:
         now += gap
-        if bucket.take(rate, now):
+        if bucket.take_token(rate, now):
             admitted.append(now)
     for first, start in enumerate(admitted):
         for total, end in enumerate(admitted[first:], start=1):
@@ -55,15 +55,15 @@ def test_looking_often_loses_nothing(rate, looks):
         if looked.wait_for(1, rate) + now <= now + gap:
             break
         now += gap
-        assert not looked.take(rate, now)
-    assert looked.take(rate, now + 500) == plain.take(rate, now + 500)
+        assert not looked.take_token(rate, now)
+    assert looked.take_token(rate, now + 500) == plain.take_token(rate, now + 500)
 
 
 @given(small)
 def test_waiting_as_long_as_is_reported_suffices_and_is_not_too_long(rate):
     wait = emptied(rate).wait_for(1, rate)
-    assert emptied(rate).take(rate, wait)
-    assert not emptied(rate).take(rate, wait - 1)
+    assert emptied(rate).take_token(rate, wait)
+    assert not emptied(rate).take_token(rate, wait - 1)
     said = whole_seconds(wait)
     assert wait <= said * SECOND < wait + SECOND or said == 1
 
@@ -74,9 +74,9 @@ def test_a_bucket_fills_at_its_rate_and_not_beyond_the_burst():
     # a seventh of a minute is 8 571 428 and 4/7 microseconds
     assert bucket.wait_for(1, rate) == 8_571_429
     assert bucket.wait_for(3, rate) == -(-3 * 60 * SECOND // 7)
-    assert not bucket.take(rate, 8_571_428)
-    assert bucket.take(rate, 8_571_429)
-    assert bucket.take(rate, 3600 * SECOND)
+    assert not bucket.take_token(rate, 8_571_428)
+    assert bucket.take_token(rate, 8_571_429)
+    assert bucket.take_token(rate, 3600 * SECOND)
     assert bucket.tokens == 2
 
 
@@ -115,7 +115,7 @@ def store(database_url):
 def test_many_that_count_at_once_get_the_quota_and_no_more(stores):
     def take_all(store):
         left = []
-        while (one := store.take("key_a", 90, MONTH)) is not None:
+        while (one := store.count_lookup("key_a", 90, MONTH)) is not None:
             left.append(one)
         return left
 
@@ -128,9 +128,9 @@ def test_many_that_count_at_once_get_the_quota_and_no_more(stores):
 def test_what_many_take_and_give_back_at_once_is_all_there_again(stores):
     def take_and_return(store):
         for _ in range(5):
-            assert store.take("key_a", 100, MONTH) is not None
+            assert store.count_lookup("key_a", 100, MONTH) is not None
             store.give_back("key_a", MONTH)
-        store.take("key_a", 100, MONTH)
+        store.count_lookup("key_a", 100, MONTH)
 
     with ThreadPoolExecutor(CALLERS) as pool:
         list(pool.map(take_and_return, stores))
@@ -138,15 +138,15 @@ def test_what_many_take_and_give_back_at_once_is_all_there_again(stores):
 
 
 def test_a_quota_that_was_lowered_below_what_was_used_gives_nothing(store):
-    assert [store.take("k", 10, MONTH) for _ in range(5)] == [9, 8, 7, 6, 5]
-    assert store.take("k", 3, MONTH) is None
-    assert store.take("k", 6, MONTH) == 0
+    assert [store.count_lookup("k", 10, MONTH) for _ in range(5)] == [9, 8, 7, 6, 5]
+    assert store.count_lookup("k", 3, MONTH) is None
+    assert store.count_lookup("k", 6, MONTH) == 0
 
 
 def test_keys_and_months_are_counted_apart_and_never_below_nothing(store):
-    assert store.take("a", 1, MONTH) == 0
-    assert store.take("a", 1, "2026-12") == 0
-    assert store.take("b", 1, MONTH) == 0
+    assert store.count_lookup("a", 1, MONTH) == 0
+    assert store.count_lookup("a", 1, "2026-12") == 0
+    assert store.count_lookup("b", 1, MONTH) == 0
     for _ in range(2):
         store.give_back("a", MONTH)
     assert store.uses(MONTH) == {"a": 0, "b": 1}
