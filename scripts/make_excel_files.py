@@ -16,7 +16,7 @@ from pathlib import Path
 
 from svc_tools.excel import workbook
 from svc_tools.excel.calc import calc_name
-from svc_tools.excel.workbook import XLWINGS, write_example, write_excel_files
+from svc_tools.excel.workbook import XLWINGS, write_example, write_workbook
 
 DAY = date(2026, 8, 31)
 VBA = Path(workbook.__file__).with_name("vbaProject.bin")
@@ -31,7 +31,7 @@ project of version 0xFFFF as this one (MS-OVBA 2.3.4.3)."""
 def write(folder: Path) -> None:
     """Write them, in place of those that are there."""
     VBA.write_bytes(vba_project())
-    write_excel_files(folder / "sales-tax.xlsm", as_of=DAY, force=True)
+    write_workbook(folder / "sales-tax.xlsm", as_of=DAY, force=True)
     write_example(folder / "sales-tax-calc.xlsx", calc_name, as_of=DAY)
 
 

@@ -82,6 +82,7 @@ def check_book(
     """
     with explained():
         day = day_given(as_of)
+        service = admin()
         from svc_tools.cli.known_rates import read_rates  # noqa: PLC0415 - needs pandas
 
         rows, unreadable = read_rates(file)
@@ -89,7 +90,7 @@ def check_book(
             reasons = [f"line {row.line}: {row.reason}" for row in unreadable.itertuples()]
             reason = (reasons or ["no row below the header"])[0]
             raise ValueError(f"{file.name}: no row can be read; {reason}")
-        found = admin().check_book(rows, unreadable, day)
+        found = service.check_book(rows, unreadable, day)
     if as_json:
         typer.echo(json.dumps({"file": file.name, "as_of": day.isoformat(), **found}, indent=2))
     else:

@@ -177,11 +177,11 @@ def workbook(
     """Make the workbook for Excel on Windows, and the module that it needs next to it."""
     with explained():
         with needs("Working with spreadsheets", "excel"):
-            from svc_tools.excel.workbook import write_excel_files  # noqa: PLC0415 - of an extra
+            from svc_tools.excel.workbook import write_workbook  # noqa: PLC0415 - of an extra
         day = day_given(as_of)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            files = write_excel_files(path, example=not empty, as_of=day, force=force)
+            files = write_workbook(path, example=not empty, as_of=day, force=force)
         for made in files:
             typer.echo(f"Made {made}")
         for warning in caught:

@@ -17,7 +17,7 @@ from svc_tools.base.atomic import whole_file
 from svc_tools.base.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
-from svc_tools.frames.reports.report import write_workbook
+from svc_tools.frames.reports.report import write_report_workbook
 from svc_tools.frames.review.review import state_reason_table
 from svc_tools.frames.review.split import parts_sentence, parts_table
 from svc_tools.frames.review.summary import RATE_NOTE_SHORT, summarize
@@ -119,7 +119,7 @@ def run_demo(
     table, workbook, picture = paths
     with whole_file(table) as draft:
         frame.to_csv(draft, index=False, lineterminator="\n")
-    write_workbook(rows, workbook, summary=summary)
+    write_report_workbook(rows, workbook, summary=summary)
     tax_map = SvcAccessor(frame).plot.tax_map()
     with whole_file(picture) as draft:
         described = {"Description": tax_map.get_label()}

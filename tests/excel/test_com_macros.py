@@ -13,7 +13,7 @@ from support.spreadsheets import desk_of, zips_asked
 
 from svc_tools.excel import desk as desks
 from svc_tools.excel.com.macros import FROZEN_COLUMNS as COLUMNS
-from svc_tools.excel.workbook import write_excel_files
+from svc_tools.excel.workbook import write_workbook
 from svc_tools.excel.workbook.writing import NEXUS, NEXUS_COLUMNS, NEXUS_MARKS
 
 UNKNOWN = b'{"error": {"code": "NOT_FOUND", "message": "unknown ZIP"}}'
@@ -392,7 +392,7 @@ def test_a_workbook_without_svc_functions_has_nothing_to_freeze(excel):
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("workbook") / "orders.xlsm"
-    return write_excel_files(path, example=True, as_of=date(2026, 2, 1))[0]
+    return write_workbook(path, example=True, as_of=date(2026, 2, 1))[0]
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from svc_tools.excel.workbook import (
     MODULE_TEXT,
     XLWINGS,
     write_example,
-    write_excel_files,
+    write_workbook,
     writing,
 )
 from svc_tools.excel.workbook.sheets import EXAMPLE_LINES, MACROS, lookup_sheet, orders_sheet
@@ -52,7 +52,7 @@ pytestmark = pytest.mark.timeout(300)  # LibreOffice starts, in whichever is fir
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return write_excel_files(tmp_path_factory.mktemp("made") / "orders.xlsm", as_of=DAY)
+    return write_workbook(tmp_path_factory.mktemp("made") / "orders.xlsm", as_of=DAY)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_the_xlwings_of_the_workbook_is_the_one_that_is_installed_with_it():
 
 def test_nothing_of_the_machine_or_the_moment_is_in_it(made, tmp_path):
     again = tmp_path / "another name.xlsm"
-    write_excel_files(again, as_of=DAY)
+    write_workbook(again, as_of=DAY)
     assert parts_of_any_moment(again) == parts_of_any_moment(made[0])
     own = (str(tmp_path), str(Path.home()), sys.prefix, str(TEMPLATE.parent))
     for name, content in parts(again).items():
@@ -170,7 +170,7 @@ def test_without_the_embedded_service_it_is_made_without_values_and_says_so(tmp_
 
     monkeypatch.setattr(workbook, "connect", connect)
     with pytest.warns(UserWarning, match=r"empty until they are computed: .*\[service\]"):
-        path, _ = write_excel_files(tmp_path / "orders.xlsm", as_of=DAY)
+        path, _ = write_workbook(tmp_path / "orders.xlsm", as_of=DAY)
     values = load_workbook(path, data_only=True)
     found = {values[sheet][at].value for sheet, at, _ in formulas(load_workbook(path))}
     assert found <= {None, ""}
@@ -267,15 +267,15 @@ def test_a_module_that_was_changed_is_not_replaced(tmp_path):
     module = tmp_path / "svc_udfs.py"
     module.write_text("my own functions", encoding="utf-8")
     with pytest.raises(FileExistsError, match=r"svc_udfs\.py exists"):
-        write_excel_files(tmp_path / "orders.xlsm")
+        write_workbook(tmp_path / "orders.xlsm")
     assert [one.name for one in tmp_path.iterdir()] == ["svc_udfs.py"]
     module.write_text(MODULE_TEXT, encoding="utf-8")
-    write_excel_files(tmp_path / "orders.xlsm")  # ours, and the same: a second workbook beside it
+    write_workbook(tmp_path / "orders.xlsm")  # ours, and the same: a second workbook beside it
 
 
 def test_a_workbook_without_macros_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"ends in \.xlsm; 'orders\.xlsx' does not"):
-        write_excel_files(tmp_path / "orders.xlsx")
+        write_workbook(tmp_path / "orders.xlsx")
 
 
 def test_the_example_for_calc_has_the_names_of_calc_and_no_macros(tmp_path):

@@ -16,7 +16,7 @@ from svc_tools.frames.added import rates
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.added.stamp import KEY
 from svc_tools.frames.options import TaxOptions
-from svc_tools.frames.reports.report import write_workbook
+from svc_tools.frames.reports.report import write_report_workbook
 from svc_tools.frames.review.summary import summarize
 from svc_tools.lookup.columns import OF_EVERY_TAX
 
@@ -91,7 +91,7 @@ def test_a_report_reads_each_column_of_rates_and_the_terms_once(taxed, counted, 
 def test_what_a_summary_has_read_is_not_read_again_for_a_report(taxed, counted, tmp_path):
     rows = Enriched(taxed)
     summary = summarize(rows)
-    write_workbook(rows, tmp_path / "report.xlsx", summary=summary)
+    write_report_workbook(rows, tmp_path / "report.xlsx", summary=summary)
     assert {times for key, times in counted.items() if key[0] == "rates"} == {1}
 
 

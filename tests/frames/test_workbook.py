@@ -22,7 +22,7 @@ from support.tools import convert
 from svc_tools.frames import SvcAccessor, enrich_file
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports import xlsx
-from svc_tools.frames.reports.report import write_workbook
+from svc_tools.frames.reports.report import write_report_workbook
 from svc_tools.frames.reports.xlsx import Column, open_book, serial
 from svc_tools.frames.review.summary import RATE_NOTES
 from svc_tools.lookup.columns import ADDED_COLUMNS
@@ -35,7 +35,7 @@ def written(tmp_path):
 
     def write(frame, *, prefix="", **arguments):
         path = tmp_path / "book.xlsx"
-        write_workbook(Enriched(frame, prefix), path, **arguments)
+        write_report_workbook(Enriched(frame, prefix), path, **arguments)
         return openpyxl.load_workbook(path)
 
     return write
@@ -190,7 +190,7 @@ def test_the_sheet_review_holds_the_rows_of_the_review_in_its_order(tmp_path_fac
     frame = enriched(*rows, taxed=False) if rows else enriched(row(), taxed=False).iloc[:0]
     taxed = SvcAccessor(frame).tax("amount", shipping=Decimal("5.00"), progress=False)
     path = tmp_path_factory.mktemp("book") / "book.xlsx"
-    write_workbook(Enriched(taxed), path)
+    write_report_workbook(Enriched(taxed), path)
     lines = table(openpyxl.load_workbook(path)["Review"])
     made = SvcAccessor(taxed).review()
     assert [line["row_in_lines"].value - 2 for line in lines] == made.rows.index.tolist()
@@ -278,7 +278,7 @@ def test_an_index_that_says_something_is_kept(written):
 def test_more_columns_than_a_sheet_holds_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(xlsx, "MOST_COLUMNS", 20)
     with pytest.raises(ValueError, match=r"20 columns.*leave columns out"):
-        write_workbook(Enriched(enriched(row(), row())), tmp_path / "book.xlsx")
+        write_report_workbook(Enriched(enriched(row(), row())), tmp_path / "book.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -411,7 +411,7 @@ def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_
         }
     )
     taxed = frame.svc.lookup(client=embedded, progress=False).svc.tax(progress=False)
-    write_workbook(Enriched(taxed), tmp_path / "orders.xlsx")
+    write_report_workbook(Enriched(taxed), tmp_path / "orders.xlsx")
     exported = frame.assign(order_date="05/31/2026", order="0012345678901234567")
     exported.to_csv(tmp_path / "orders.csv", index=False)
     amounts = {"amount": "amount"}
@@ -444,7 +444,7 @@ def test_the_totals_that_the_sheet_adds_up_itself_are_those_of_the_frame(as_csv,
     ]
     frame = enriched(*rows, row("WA", "-100000.01", "0.10250"), row(rate=None), partial())
     path = tmp_path / "totals.xlsx"
-    write_workbook(Enriched(frame), path)
+    write_report_workbook(Enriched(frame), path)
     _forget_values(path)
     lines = as_csv(path)(path, "Summary", csv.reader)
     tied = {line[0]: line[2:5] for line in lines if line and line[0] in {"Sales", TAX}}

@@ -29,7 +29,7 @@ _FIRST = date(1900, 3, 1)
 """Before it Excel counts a day that was none, February 29."""
 
 
-def write_excel_files(
+def write_workbook(
     path: str | Path, *, example: bool = True, as_of: date | None = None, force: bool = False
 ) -> list[Path]:
     """Write the workbook for Excel on Windows, and the Python module that it needs in its folder.

@@ -69,7 +69,7 @@ def write_report(
         write_page(rows, path, amount=goods, title=title, columns=columns)
     elif suffix == ".xlsx":
         require("A report as .xlsx (unlike one as .html)", "report", "xlsxwriter")
-        write_workbook(rows, path, amount=goods, title=title, columns=columns)
+        write_report_workbook(rows, path, amount=goods, title=title, columns=columns)
     else:
         given = f"ends in {path.suffix!r}" if path.suffix else "has no suffix"
         raise ValueError(
@@ -78,7 +78,7 @@ def write_report(
     return path
 
 
-def write_workbook(
+def write_report_workbook(
     rows: Enriched,
     path: str | Path,
     *,
