@@ -549,7 +549,7 @@ import sys
 import pyarrow as pa
 from svc_sdk import Svc
 from svc_tools.frames import enrich_file
-from svc_tools import tabular
+from svc_tools.tables import tabular
 
 tabular._BLOCK_BYTES = 128 << 10
 with Svc("test-key", base_url=sys.argv[1]) as client:
