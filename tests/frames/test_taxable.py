@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command import svc_tools
-from support.examples import spread
+from support.examples import examples, spread
 
 from svc_tools.frames import enrich_file
 from svc_tools.frames.orders.order_lines import is_gift_card
@@ -626,6 +626,7 @@ def dollars_of(cents: int) -> str:
     return str(Decimal(cents).scaleb(-2))
 
 
+@examples(8, of=100)
 @given(st.lists(st.tuples(LINES, st.floats(0, 1)), min_size=1, max_size=6), st.randoms())
 def test_the_lines_add_up_to_the_order_and_share_its_discount_by_price(orders, random) -> None:
     rows, expected = [], {}
