@@ -1,4 +1,8 @@
-"""Frames: pandas in, pandas out. Importing this package makes `df.svc` available."""
+"""Frames: pandas in, pandas out. Importing this package makes `df.svc` available.
+
+`accessor` delegates to the rooms, from the ground up: `values`, `added`, `orders`, `lookup`,
+`taxes`, `sales`, `review`, `analysis`, `charting`, `reports`, `files`.
+"""
 
 from typing import TYPE_CHECKING
 

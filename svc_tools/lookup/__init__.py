@@ -1,4 +1,8 @@
-"""Bulk lookups: each distinct place is looked up once, and each gets an outcome. No pandas."""
+"""Bulk lookups: each distinct place is looked up once, and each gets an outcome. No pandas.
+
+Also why a result requires review (`reviewing`), the cache, lock files and plans, and the tables of
+all added columns and all options.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -1,1 +1,1 @@
-"""Reconciling a computed tax with what was collected, and filing it."""
+"""Reconciling a computed tax with what was collected, filing it, and figures by month."""

@@ -1,1 +1,1 @@
-"""The road of every row: its query, the results of a source, and the columns that they fill."""
+"""From rows to rates: columns of the place and the date, queries, results, added columns."""
