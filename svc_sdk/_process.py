@@ -79,6 +79,12 @@ class LocalService(Protocol):
         """
 
 
+def _close_in(process: object, http: httpx.Client) -> None:
+    """Close an HTTP client in the process that made it, and in no forked child of it."""
+    if process is _process:
+        http.close()
+
+
 class OfProcess(Generic[Http]):
     """Base class of both clients: holds the HTTP client, and replaces its own after a fork."""
 
@@ -123,9 +129,13 @@ class OfProcess(Generic[Http]):
         self._end_with_client(self._http)
 
     def _end_with_client(self, http: Http) -> None:
-        """Close an HTTP client with this client: one of a local service is rarely closed."""
-        if isinstance(http, httpx.Client):  # an asynchronous one can only be closed in its loop
-            weakref.finalize(self, http.close)
+        """Close an HTTP client with this client: one of a local service is rarely closed.
+
+        One that was given to it is its owner's, and one of a parent process is the parent's.
+        """
+        # an asynchronous one can only be closed in its loop
+        if self._owns_http and isinstance(http, httpx.Client):
+            weakref.finalize(self, _close_in, _process, http)
 
     @property
     def _settings(self) -> Settings:

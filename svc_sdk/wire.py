@@ -8,8 +8,9 @@ sends each by itself:
     wait = decide(0, 3, outcome)  # when to try again; None for no more
     response = parse_lookup(outcome, 1)  # the model, or the SvcError of the status
 
-Requests and outcomes are values, and everything but the two functions that send is pure. The door
-has what `svc_tools` needs, and may change in any release; `svc_sdk` itself stays as it is.
+Requests and outcomes are values. What takes no client is pure; what takes one sends (two
+functions), reads it, or gives it a local service. The door has what `svc_tools` needs and may
+change in any release, unlike the names of `svc_sdk`.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ async def aexchange_once(client: AsyncSvc, call: Call) -> Reply | Failure:
 
 
 def settings_of(client: Svc | AsyncSvc) -> Settings:
-    """The settings of a client, as its constructor checked them (SPEC 4.4 and 5).
+    """The checked settings of a client, with the address of its local service, if any.
+
+    See SPEC 4.4 and 5.
 
     The key is a `SecretStr`; `Settings.hide` and `Settings.without_key` remove it from what others
     send, and `Settings.failure` is the failure of an exception.

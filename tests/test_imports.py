@@ -90,8 +90,8 @@ assert not {"pandas", "openpyxl", "filelock"} & set(sys.modules)
 IN_A_SPREADSHEET = """
 import sys
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import Call, evaluate
-assert evaluate(Desk(cache=False), [Call("SVC_SUM", ([[0.1], [0.2]],))]) == [0.3]
+from svc_tools.excel.functions import FunctionCall, evaluate
+assert evaluate(Desk(cache=False), [FunctionCall("SVC_SUM", ([[0.1], [0.2]],))]) == [0.3]
 import svc_tools.excel.com.udfs, svc_tools.excel.com.nexus, svc_tools.excel.officejs.serving
 from svc_tools.cli import main
 for command, name in (("workbook", "own.xlsm"), ("calc-addin", "own.oxt")):
@@ -105,8 +105,8 @@ for command, name in (("workbook", "own.xlsm"), ("calc-addin", "own.oxt")):
 CELL = """
 import sys
 from svc_tools.excel.desk import Desk
-from svc_tools.excel.functions import Call, evaluate
-(result,) = evaluate(Desk(cache=False), [Call("SVC_RATE", ("CA", "94105", "2026-02-01"))])
+from svc_tools.excel.functions import FunctionCall, evaluate
+(result,) = evaluate(Desk(cache=False), [FunctionCall("SVC_RATE", ("CA", "94105", "2026-02-01"))])
 if isinstance(result, Exception):
     print(result.text, file=sys.stderr)
     sys.exit(2)
@@ -546,9 +546,9 @@ def test_pandas_without_the_rest_of_its_extra_says_what_is_missing():
     ids=["index", "folder", "repository"],
 )
 def test_the_command_installs_from_where_the_package_came(origin, expected, tmp_path, monkeypatch):
-    (tmp_path / "svc_tools").mkdir()
-    module = tmp_path / "svc_tools" / "extras.py"
-    module.write_text((ROOT / "svc_tools" / "extras.py").read_text())
+    module = tmp_path / "svc_tools" / "base" / "extras.py"
+    module.parent.mkdir(parents=True)
+    module.write_text((ROOT / "svc_tools" / "base" / "extras.py").read_text())
     info = tmp_path / "svc_tax_tools-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Name: svc-tax-tools\nVersion: 1.0\n")
@@ -580,7 +580,7 @@ for one in (frame, dd.from_pandas(frame)):
     ("part", "said"),
     [
         (
-            "columns",
+            "lookup.columns",
             ["df.svc cannot be used: loading it failed (RuntimeError: this part is broken)"],
         ),
         ("dask", ["SvcAccessor", "ddf.svc cannot be used: loading it failed (RuntimeError"]),

@@ -89,8 +89,8 @@ def reconcile(
         ready = partial(_check_columns, collected, named)
         rows = opened(source, given, service, ready=ready, needs_tax=True)
         label = _column(collected, free_labels(rows.frame))
-        for flag, label in named:
-            require_column(flag, label, [*rows.frame.columns])
+        for flag, column in named:
+            require_column(flag, column, [*rows.frame.columns])
         if period is not None and date is None:
             _require_days(rows)
         made = SvcAccessor(rows.frame).reconcile(

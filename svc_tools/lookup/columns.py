@@ -2,7 +2,7 @@
 
 A row says everything about a column. The names below, the cache, lock files, the frame, the fields
 of the spreadsheet and docs/COLUMNS.md come from it. What is computed has code besides, where it is
-shown: in `frames.results` and `excel.results`.
+shown: in `frames.lookup.joining` and `excel.results`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The outcome of a query: a status, a reason, and the rate found. Pure.
-
-Also which errors of the service end a run, and how they are explained to a user.
-"""
+"""The outcome of a query: a status, a reason, and the rate found. Pure."""
 
 from __future__ import annotations
 

@@ -103,6 +103,7 @@ class Pace:
         self.pause = 0.0
         self.asked_until = 0.0
         self.asked = 0.0
+        self._length = 0.0
         self._window: _Window | None = None
         self._spacing = 0.0
         self._paused = 0.0
@@ -214,7 +215,7 @@ class Pace:
         """Pause as after the last 429, where one more request would probably meet the next."""
         if self._window is None or not self._window.admitted:
             return False
-        self.wait(now, self.pause)
+        self.wait(now, self._length)
         return True
 
     def _note_asked(self, now: float, seconds: float) -> None:
@@ -229,7 +230,7 @@ class Pace:
         if not self._keep_back(now, seconds):
             return
         if is_over:
-            window = self._window
+            window, self._length = self._window, seconds
             self._window = _Window(window.admitted or window.expected if window else 0)
         self._adjust()
 

@@ -55,6 +55,7 @@ class RateResponses:
         Raises:
             Problem: 400 for what was given, which the function raises, too; 404 where there is no
                 rate.
+            OwnBookChanged: the function, where files were imported meanwhile.
         """
         given = tuple(read_params(params, *LOOKUP_PARAMS).items())
         day = self._today()

@@ -89,9 +89,9 @@ class LeftOverSection(Section):
             if found.receipt is None:
                 return None, found.plan
             receipt = nexus.read_receipt(found.receipt)
-            if receipt.of:  # an undo is continued from what it undoes
-                receipt = nexus.read_receipt(found.receipt.with_name(receipt.of))
-                return receipt, None
+            undone = found.receipt.with_name(receipt.of or found.receipt.name)
+            if receipt.of and undone.exists():  # an undo is continued from what it undoes
+                return nexus.read_receipt(undone), None
             file = stored_plan(receipt.plan_id)
             return receipt, None if file is None else nexus.read_plan(file)
 

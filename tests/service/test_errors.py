@@ -135,7 +135,7 @@ def test_keys_stand_in_no_log_line(run, monkeypatch, caplog):
     service.client.get("/v1/freshness")
     service.client.post("/v1/portability/nexus", json={"state": "TX", "notes": "a private note"})
     service.anonymous("GET", "/v1/freshness", headers={"X-API-Key": "svc_stranger"})
-    monkeypatch.setattr(nexus, "checked", lambda *_given: 1 / 0)
+    monkeypatch.setattr(nexus, "parsed", lambda *_given: 1 / 0)
     assert service.client.get("/v1/portability/nexus?state=TX").status_code == 500
     assert "ZeroDivisionError" in caplog.text
     for secret in (service.key, "svc_stranger", "a private note"):

@@ -1,7 +1,7 @@
 """The rate book: the rates of the embedded service, and how it finds them.
 
 `load_book` reads the shipped book (or a compiled folder), `resolve` resolves one `Query` with it
-to an `ResolvedRate`, or raises `NotResolved` where no rate can honestly be given.
+to a `ResolvedRate`, or raises `NotResolved` where no rate can honestly be given.
 """
 
 from __future__ import annotations

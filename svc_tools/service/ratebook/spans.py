@@ -1,7 +1,8 @@
 """The days on which the rate of a place may change: between two of them its result is the same.
 
 Days are counted as by `date.toordinal`. A day too many costs a little time, one too few a wrong
-rate: whatever of `rating` compares a day has its days here, that of `resolver` in its `changes_of`.
+rate: whatever of `rating` compares a day has its days here, that of `resolver` in its
+`days_of_change`.
 """
 
 from __future__ import annotations
