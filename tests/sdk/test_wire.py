@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import os
 import threading
 
+import httpx
 import pytest
 from support import both
 from support.faults import KEY, answer, echo
+from support.forks import in_child
 
 from svc_sdk import AsyncSvc, Svc, TransportError, wire
 from svc_sdk.wire import Call, Failure, Reply
@@ -81,6 +85,33 @@ def test_a_closed_client_uses_no_local_service():
 
     assert asyncio.run(scenario()).final
     assert not local.calls
+
+
+def test_a_client_of_a_local_service_closes_its_connections_and_nobody_else_s(monkeypatch):
+    closed = []
+    # a method of the class: a bound `append` would get no client
+    monkeypatch.setattr(httpx.Client, "close", lambda client: closed.append(client))  # noqa: PLW0108
+    own = Svc(KEY)
+    wire.attach_local(own, Local())
+    with_mine = Svc(KEY, http_client=(mine := httpx.Client()))
+    wire.attach_local(with_mine, Local())
+    del own, with_mine
+    gc.collect()
+    assert len(closed) == 1
+    assert mine not in closed
+    left = [Svc(KEY)]
+    wire.attach_local(left[0], Local())
+    if hasattr(os, "fork"):
+
+        def dropped():
+            left.clear()
+            gc.collect()
+            return len(closed)
+
+        assert in_child(dropped) == 1  # of a parent's connections a child closes none
+    left.clear()
+    gc.collect()
+    assert len(closed) == 2
 
 
 def test_the_failure_of_a_local_service_is_that_of_the_call(connect):
