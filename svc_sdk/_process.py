@@ -85,6 +85,12 @@ def _close_in(process: object, http: httpx.Client) -> None:
         http.close()
 
 
+class LocalClient:
+    """Mixin of a client whose service is in its process: the HTTP client is made when needed."""
+
+    _waits = True
+
+
 class OfProcess(Generic[Http]):
     """Base class of both clients: holds the HTTP client, and replaces its own after a fork."""
 
@@ -93,8 +99,12 @@ class OfProcess(Generic[Http]):
     _given: Settings
     """The settings as they were last: see `_settings`."""
     _owns_http: bool
-    _used: tuple[object, Http]
-    """The HTTP client, and the process that it is of."""
+    _used: tuple[object, Http | None]
+    """The process that the HTTP client is of, and the client, once it is made."""
+    _waits = False
+    """Whether it is made when it is first needed: see `LocalClient`."""
+    _ended = False
+    """Whether this client was closed before that."""
     _local: LocalService | None = None
     """What serves requests before they are sent."""
 
@@ -118,7 +128,8 @@ class OfProcess(Generic[Http]):
         if injected is None:
             self._given = self._given.routed()
         # both libraries have the methods that are called here
-        self._used = _process, self._new_http() if injected is None else cast("Http", injected)
+        made = None if self._waits else self._new_http()
+        self._used = _process, made if injected is None else cast("Http", injected)
 
     def _new_http(self) -> Http:
         raise NotImplementedError
@@ -126,7 +137,8 @@ class OfProcess(Generic[Http]):
     def _attach(self, local: LocalService) -> None:
         """Have a local service serve requests before they are sent."""
         self._local = local
-        self._end_with_client(self._http)
+        if self._used[1] is not None:
+            self._end_with_client(self._http)
 
     def _end_with_client(self, http: Http) -> None:
         """Close an HTTP client with this client: one of a local service is rarely closed.
@@ -149,7 +161,8 @@ class OfProcess(Generic[Http]):
         """The outcome of an attempt of which nothing is sent; `None` where it is to be sent."""
         if self._is_foreign:
             return OTHER_PROCESS
-        if self._local is None or self._http.is_closed:
+        http = self._used[1]
+        if self._local is None or self._ended or (http is not None and http.is_closed):
             return None
         outcome = self._local.respond(call)
         return self._settings.without_key(*outcome) if isinstance(outcome, tuple) else outcome
@@ -158,11 +171,17 @@ class OfProcess(Generic[Http]):
     def _http(self) -> Http:
         """The HTTP client of this process; an injected one as it is."""
         process, http = self._used
-        if process is _process or not self._owns_http:
+        if http is not None and (process is _process or not self._owns_http):
             return http
         with _making:
             process, http = self._used
-            if process is not _process:
+            if http is None:
+                http = self._new_http()
+                self._end_with_client(http)
+                if self._ended and isinstance(http, httpx.Client):
+                    http.close()
+                self._used = _process, http
+            elif process is not _process:
                 _inherited.append(http)
                 if not http.is_closed:  # else this client stays closed
                     http = self._new_http()

@@ -211,7 +211,9 @@ class Svc(OfProcess[httpx.Client]):
 
     def close(self) -> None:
         """Close the connections; an injected HTTP client is left open (SPEC 4.4)."""
-        if self._owns_http:
+        if self._used[1] is None:
+            self._ended = True
+        elif self._owns_http:
             self._http.close()
 
     def __enter__(self) -> Self:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from svc_sdk._attempt import UnreadableError, checked_body, unpacked_body
-from svc_sdk._process import LocalService
+from svc_sdk._process import LocalClient, LocalService
 from svc_sdk._requests import (
     HEALTH,
     Call,
@@ -50,6 +50,7 @@ __all__ = [
     "HEALTH",
     "Call",
     "Failure",
+    "LocalClient",
     "LocalService",
     "Reply",
     "Settings",

@@ -201,7 +201,7 @@ class _OfEmbedded:
         raise AssertionError(reply.status)
 
 
-class EmbeddedSvc(_OfEmbedded, Svc):
+class EmbeddedSvc(_OfEmbedded, wire.LocalClient, Svc):
     """A client of the embedded service, which keeps running until the process ends.
 
     Its lookups are computed in this process; its other requests go over the service's port.
@@ -217,7 +217,7 @@ class EmbeddedSvc(_OfEmbedded, Svc):
         wire.attach_local(self, _InProcess(service))
 
 
-class EmbeddedAsyncSvc(_OfEmbedded, AsyncSvc):
+class EmbeddedAsyncSvc(_OfEmbedded, wire.LocalClient, AsyncSvc):
     """The same for asynchronous code; close it, as any `AsyncSvc`, with `async with`."""
 
     def __init__(

@@ -114,6 +114,46 @@ def test_a_client_of_a_local_service_closes_its_connections_and_nobody_else_s(mo
     assert len(closed) == 2
 
 
+class Here(wire.LocalClient, Svc):
+    pass
+
+
+class HereToo(wire.LocalClient, AsyncSvc):
+    pass
+
+
+def test_a_client_of_a_service_in_its_process_makes_its_http_client_when_it_needs_it(
+    faults, monkeypatch
+):
+    made, begin = [], httpx.HTTPTransport.__init__
+    monkeypatch.setattr(
+        httpx.HTTPTransport, "__init__", lambda *of, **how: made.append(1) or begin(*of, **how)
+    )
+    with Here(KEY, base_url=faults.base_url) as client:
+        wire.attach_local(client, Local())
+        assert wire.exchange_once(client, Call("GET", "/here")).status == 200
+        assert made == []
+        assert client.lookup("TX", zip="78701").combined_rate_string == "0.08250"
+        assert made == [1]
+    assert wire.exchange_once(client, Call("GET", "/here")).final
+    with Here(KEY, base_url=faults.base_url) as unused:
+        wire.attach_local(unused, Local())
+    assert made == [1]
+    seen = len(faults.seen)
+    assert wire.exchange_once(unused, Call("GET", "/here")).final
+    assert wire.exchange_once(unused, Call("GET", "/elsewhere")).final
+    assert len(faults.seen) == seen
+
+    async def closed():
+        async with HereToo(KEY, base_url=faults.base_url) as client:
+            wire.attach_local(client, Local())
+            assert (await wire.aexchange_once(client, Call("GET", "/here"))).status == 200
+        return await wire.aexchange_once(client, Call("GET", "/elsewhere"))
+
+    assert asyncio.run(closed()).final
+    assert len(faults.seen) == seen
+
+
 def test_the_failure_of_a_local_service_is_that_of_the_call(connect):
     client, local = connect("http://127.0.0.1:9"), Local()
     local.respond = lambda _call: Failure("not today", retryable=False)
