@@ -125,11 +125,11 @@ class OfProcess(Generic[Http]):
             )
         _load(*self._at_first_request)
         self._owns_http = injected is None
-        if injected is None:
-            self._given = self._given.routed()
-        # both libraries have the methods that are called here
-        made = None if self._waits else self._new_http()
-        self._used = _process, made if injected is None else cast("Http", injected)
+        if injected is not None:  # both libraries have the methods that are called here
+            self._used = _process, cast("Http", injected)
+            return
+        self._given = self._given.routed()
+        self._used = _process, None if self._waits else self._new_http()
 
     def _new_http(self) -> Http:
         raise NotImplementedError
