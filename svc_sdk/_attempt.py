@@ -221,10 +221,10 @@ async def _restore(pool: Any, trace: object) -> None:  # noqa: ANN401 - a pool o
     """
     if not hasattr(pool, "_assign_requests_to_connections"):
         return
-    for request in pool._requests[:]:  # noqa: SLF001 - there is no public way
-        if request.request.extensions.get("trace") is trace:
-            pool._requests.remove(request)  # noqa: SLF001 - as above
-    used = {id(request.connection) for request in pool._requests}  # noqa: SLF001 - as above
+    for queued in pool._requests[:]:  # noqa: SLF001 - there is no public way
+        if queued.request.extensions.get("trace") is trace:
+            pool._requests.remove(queued)  # noqa: SLF001 - as above
+    used = {id(queued.connection) for queued in pool._requests}  # noqa: SLF001 - as above
     lost = [
         connection
         for connection in pool._connections  # noqa: SLF001 - as above

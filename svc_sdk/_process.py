@@ -140,6 +140,12 @@ class OfProcess(Generic[Http]):
         if self._used[1] is not None:
             self._end_with_client(self._http)
 
+    def _ends_unmade(self) -> bool:
+        """Whether this client ends before its HTTP client was made, which then is made closed."""
+        with _making:  # another thread may be making it
+            self._ended = self._ended or self._used[1] is None
+            return self._used[1] is None
+
     def _end_with_client(self, http: Http) -> None:
         """Close an HTTP client with this client: one of a local service is rarely closed.
 

@@ -211,9 +211,7 @@ class Svc(OfProcess[httpx.Client]):
 
     def close(self) -> None:
         """Close the connections; an injected HTTP client is left open (SPEC 4.4)."""
-        if self._used[1] is None:
-            self._ended = True
-        elif self._owns_http:
+        if self._owns_http and not self._ends_unmade():
             self._http.close()
 
     def __enter__(self) -> Self:
