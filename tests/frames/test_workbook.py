@@ -505,3 +505,10 @@ def _forget_values(path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
         for name, part in (parts | {sheet: emptied}).items():
             book.writestr(name, part)
+
+
+def test_a_look_that_the_sheets_lack_is_an_error_and_a_format_of_numbers_is_none():
+    looks = {"title": {"bold": True}}
+    with pytest.raises(KeyError, match="hedline"):
+        xlsx.Book(io.BytesIO(), looks).format("hedline")
+    assert xlsx.Book(io.BytesIO()).format("0.000%").num_format == "0.000%"

@@ -128,7 +128,9 @@ class Book:
         """The format of cells of this kind."""
         if kind not in self._formats:
             name = kind.removesuffix(_AS_TEXT)
-            look = self._looks.get(name, {**_BASE, "num_format": name})
+            # a report may name any format of numbers; a look that a sheet lacks is an error
+            is_number = self._looks is _FORMATS and name not in _FORMATS
+            look = {**_BASE, "num_format": name} if is_number else self._looks[name]
             as_text = {} if kind == name else {"quote_prefix": True}
             self._formats[kind] = self.own.add_format({**look, **as_text})
         return self._formats[kind]
