@@ -770,8 +770,14 @@ def on_a_terminal(keys, *arguments, **environment):
         os.close(far)
         asks = partial(read_until, file=near, process=process)
         shown = asks(lambda seen: b"[y/N]" in seen, what="the question [y/N]")
-        os.write(near, keys)
-        shown += asks(lambda _: False, what=f"the end of the command, after the keys {keys}")
+        # Python loses a Ctrl+C between its last look for signals and its wait for a line
+        press = partial(os.write, near, keys)
+        press()
+        shown += asks(
+            lambda _: False,
+            what=f"the end of the command, after the keys {keys}",
+            again=press if keys == b"\x03" else None,
+        )
     os.close(near)
     return process.returncode, shown.decode()
 

@@ -33,16 +33,20 @@ def until(fits, *, seconds=30.0, what=""):
     return found
 
 
-def read_until(fits, file, process, *, seconds=45.0, what):
+def read_until(fits, file, process, *, seconds=45.0, what, again=None):
     """What a process writes to `file`, up to where that fits or the process ends.
 
-    One that takes too long is ended; the error has what it wrote so far.
+    One that takes too long is ended; the error has what it wrote so far. `again` is done each
+    second in which it writes nothing.
     """
     end = time.monotonic() + seconds
     seen = b""
     while not fits(seen):
         left = max(end - time.monotonic(), 0)
-        if not select.select([file], [], [], left)[0]:
+        if not select.select([file], [], [], min(left, 1.0) if again else left)[0]:
+            if again and left:
+                again()
+                continue
             process.kill()
             raise AssertionError(f"not within {seconds} s: {what}; so far it wrote {seen!r}")
         try:
