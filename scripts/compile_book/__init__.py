@@ -56,7 +56,7 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     read_state_history(one["history"], draft)
     read_counties(draft)
     places = read_places(one["places"], draft)
-    read_zips(one["crosswalk"], one["shares"], draft)
+    read_zips(one["crosswalk"], one["shares"], one["housing"], draft)
     read_postal(draft)
     for path in found.sst:
         read_sst(path, draft)

@@ -48,6 +48,7 @@ _PATTERNS = {
     "places": "place_counties.csv",
     "crosswalk": "zip_county_zcta*.csv",
     "shares": "zip_places.csv",
+    "housing": "zip_housing.csv",
     "washington": "wa_dor_quarterly_*.csv",
     "california": "ca_cdtfa_*.csv",
     "overlays": "county_rates_nc_oh_nv.csv",
@@ -209,7 +210,7 @@ def _wrapped(told: str, width: int) -> str:
     )
 
 
-_SCHEMA = "2"
+_SCHEMA = "3"
 
 
 def _sorted(rows: Sequence[object]) -> list[object]:

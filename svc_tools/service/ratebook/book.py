@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _GEOGRAPHY = ("bokeh_sampledata",)
 """Packages of an extra whose versions go into the digest where they are installed."""
-_SCHEMA = "2"
+_SCHEMA = "3"
 _MEMO_LIMIT = 100_000
 _SHIPPED = Path(__file__).with_name("data")
 
@@ -415,6 +415,14 @@ class ZipIndex:
         if row is None or not row.places:
             return []
         return [(part[:5], int(part[6:])) for part in row.places.split(" ")]  # 43000:995
+
+    def housing(self, zip5: str, state: str) -> list[tuple[str, str, int]]:
+        """The housing units of each part of a ZIP: place (or empty), county, units."""
+        row = self.areas(state).get(zip5)
+        if row is None or not row.housing:
+            return []
+        parts = (part.partition(":") for part in row.housing.split(" "))
+        return [(code[:-3], code[-3:], int(units)) for code, _, units in parts]
 
     def crosses(self, zip5: str, state: str) -> list[str]:
         """The other states that a ZIP touches, in order: few ZIPs touch more than one."""

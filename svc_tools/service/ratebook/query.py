@@ -63,11 +63,19 @@ class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404),
 
 
 class AreaOption(NamedTuple):
-    """One area that a lookup may lie in, why, and its thousandths of a ZIP's land (0: unknown)."""
+    """One area that a lookup may lie in.
+
+    Attributes:
+        area: the area; `None` for what has the state part alone.
+        why: why it is one.
+        share: its thousandths of a ZIP's land; 0: unknown.
+        housing: its housing units in the ZIP.
+    """
 
     area: Area | None
     why: str
     share: int = 0
+    housing: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,8 @@ class Location:
         zip: five digits, where a ZIP was given.
         city: the city's name, where one is known.
         county: three-digit FIPS code, where one is known.
+        housing: the housing units of the ZIP, or of the name's ZIPs; 0: none are known.
+        by_housing: the rate of most of them is given, whichever area is first.
         no_crosswalk: the ZIP has no land: it lies where its post office is.
         across: the ZIP is one of another state and reaches into this one.
         outside: the ZIP is named after a town that it does not touch.
@@ -116,6 +126,8 @@ class Location:
     zip: str | None = None
     city: str | None = None
     county: str | None = None
+    housing: int = 0
+    by_housing: bool = False
     no_crosswalk: bool = False
     across: bool = False
     outside: bool = False

@@ -37,6 +37,10 @@ LEVELS = ("low", "medium", "high", "exact")
 AdvisoryFields = dict[str, object]
 """One warning, ready for JSON."""
 
+NEARLY_ALL = 9_800
+"""From these ten-thousandths of the housing on a rate is as sure as the only one."""
+_MOST = 9_000
+"""From these on it is right so often that `medium` keeps its word."""
 _HALF = 500
 _ORDER = ("state", "county", "city", "district")
 
@@ -260,8 +264,9 @@ class Grounds(NamedTuple):
             nearest to a point), or a boundary record: `address`, `zip4`, `street`,
             `boundary_zip`.
         several: more than one rate is possible.
-        share: thousandths of the land of the ZIP, or of the name's ZIPs, that have the rate;
-            0: unknown.
+        share: ten-thousandths of the housing of the ZIP, or of the name's ZIPs, that have the
+            rate; `None`: not known.
+        land: thousandths of their land that have it, where no housing is known; 0: unknown.
         further: the name is only a further one of ZIPs.
         no_crosswalk: the ZIP is one of boxes, or not in the crosswalk: its city decides.
         outside: the ZIP is named after a town that it does not touch.
@@ -286,7 +291,8 @@ class Grounds(NamedTuple):
     tier: str
     decided: str
     several: bool = False
-    share: int = 0
+    share: int | None = None
+    land: int = 0
     further: bool = False
     no_crosswalk: bool = False
     outside: bool = False
@@ -369,13 +375,22 @@ STARTS = (
 """Where confidence starts: the first that applies."""
 LIMITS = (
     ConfidenceRule(
-        "several_rates", lambda g: g.several, "medium", "more than one rate is possible"
+        "several_rates",
+        lambda g: g.several and (g.share is None or g.share < NEARLY_ALL),
+        "medium",
+        "more than one rate is possible",
     ),
     ConfidenceRule(
-        "small_share",
-        lambda g: g.several and 0 < g.share < _HALF and g.decided in {"zip", "postal"},
+        "housing_elsewhere",
+        lambda g: g.several and g.share is not None and g.share < _MOST,
         "low",
-        "other rates apply in more than half of the ZIP's land",
+        "more than a tenth of the ZIP's housing has other rates",
+    ),
+    ConfidenceRule(
+        "land_elsewhere",
+        lambda g: g.several and 0 < g.land < _HALF and g.decided in {"zip", "postal"},
+        "low",
+        "no housing is known, and other rates apply in more than half of the ZIP's land",
     ),
     ConfidenceRule(
         "nearest_place",
@@ -477,15 +492,18 @@ def place_mismatch(given: str, resolved: str) -> AdvisoryFields:
     }
 
 
-def several_rates(what: str, rated: Sequence[Rated]) -> AdvisoryFields:
+def several_rates(what: str, rated: Sequence[Rated], share: int | None) -> AdvisoryFields:
     """A ZIP, name or point leads to areas with different rates; the lowest and the highest.
 
-    Where only what is known of them is the same, there is no range: no one knows its end.
+    Where only what is known of them is the same, there is no range: no one knows its end. `share`
+    are the ten-thousandths of the housing that have the rate given, where they are known.
     """
     combined = {option.combined for option in rated}
     low, high = rate_text(min(combined)), rate_text(max(combined))
     place = f"{what[0].upper()}{what[1:]}"
     advisory: AdvisoryFields = {"code": "zip_spans_jurisdictions", "candidates": len(combined)}
+    if share is not None:
+        advisory["share"] = share_text(share)
     if low == high:
         advisory["candidates"] = len({option.lacks for option in rated})
         message = f"{place} lies in several jurisdictions; of one, a part of the rate is not known."
@@ -735,6 +753,12 @@ def source_conflict(component: RateShare) -> AdvisoryFields:
     if row.conflict_units is not None:
         advisory["other_rate"] = rate_text(row.conflict_units)
     return advisory
+
+
+def share_text(share: int) -> str:
+    """The four-decimal string of a share in ten-thousandths: `9312` gives `"0.9312"`."""
+    whole, part = divmod(share, 10_000)
+    return f"{whole}.{part:04}"
 
 
 @lru_cache(maxsize=4096)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,16 +40,23 @@ class _Verdict(NamedTuple):
     Attributes:
         rated: as `ResolvedRate.rated`.
         several: whether more than one rate is possible.
+        share: ten-thousandths of the housing that have the rate; `None`: not known.
         confidence: as `ResolvedRate.confidence`.
         notes: the warnings after those about the place itself.
     """
 
     rated: tuple[tuple[Rated, str], ...]
     several: bool
+    share: int | None
     confidence: str
     notes: tuple[AdvisoryFields, ...]
 
 
+_Ranked = tuple[tuple[Rated, str], ...]
+_ALL = 10_000
+_HALF = 5_000
+_SLIVER = 10
+"""Thousandths of the land, or of the housing, of a ZIP: less is mostly noise."""
 _OFFICIAL = "official page read"
 _BY_ADDRESS = frozenset({"CO", "IL", "MO"})
 """States whose districts drawn by address (business, improvement, metropolitan) are in no list."""
@@ -100,7 +108,7 @@ def rate(book: Book, query: Query, location: Location, day: date) -> ResolvedRat
         possible = [option for option, _ in rated]
         notes = tuple(rating.with_range(note, possible) for note in notes)
         if verdict.several:
-            notes = (*notes, rating.several_rates(location.what, possible))
+            notes = (*notes, rating.several_rates(location.what, possible, verdict.share))
     return ResolvedRate(
         book,
         state,
@@ -151,9 +159,9 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     Raises:
         NotResolved: the name stands for several places with different rates.
     """
-    rated = _rate(book, state, location, day)
+    rated, share = _ranked(location, _rate(book, state, location, day))
     chosen = rated[0][0]
-    _refuse_ties(location, state, rated)
+    _refuse_ties(location, state, rated, share)
     several = len({option.combined for option, _ in rated}) > 1 or (
         not chosen.lacks and any(option.lacks for option, _ in rated)
     )
@@ -168,7 +176,8 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             tier=state.tier,
             decided=location.decided,
             several=several,
-            share=_share(location, rated) if several else 0,
+            share=share,
+            land=_share_of_land(location, rated) if several and share is None else 0,
             further=location.further,
             no_crosswalk=location.no_crosswalk,
             outside=location.outside and not location.by_record,
@@ -209,20 +218,75 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
         notes.append(rating.before_history(day, history))
     if day > end:
         notes.append(rating.after_edition(day, end))
-    return _Verdict(rated, several, level, tuple(notes))
+    return _Verdict(rated, several, share, level, tuple(notes))
 
 
-def _share(location: Location, rated: tuple[tuple[Rated, str], ...]) -> int:
+def _ranked(location: Location, rated: _Ranked) -> tuple[_Ranked, int | None]:
+    """The rates by housing, where it is known and decides, and the share of the chosen one."""
+    if location.by_housing:
+        rated = _most_housing_first(location, rated)
+    share = _share_of_housing(location, rated)
+    return (rated if share is None else _without_slivers(location, rated)), share
+
+
+def _most_housing_first(location: Location, rated: _Ranked) -> _Ranked:
+    """The areas in their order, but one with the rate of most housing first."""
+    units = _housing_of_areas(location)
+    by_rate: Counter[tuple[int, str]] = Counter()
+    for option, _ in rated:
+        by_rate[option.combined, option.lacks] += units.get(_id(option), 0)
+    (most, _), *_ = by_rate.most_common(1)  # of equal ones the first
+    at = next(n for n, (o, _) in enumerate(rated) if (o.combined, o.lacks) == most)
+    return (rated[at], *rated[:at], *rated[at + 1 :])
+
+
+def _share_of_housing(location: Location, rated: _Ranked) -> int | None:
+    """Ten-thousandths of the housing that have the rate of the chosen area, rounded down."""
+    if not location.housing:
+        return None
+    units = _housing_of_areas(location)
+    return sum(units.get(key, 0) for key in _same_rate(rated)) * _ALL // location.housing
+
+
+def _share_of_land(location: Location, rated: _Ranked) -> int:
     """Thousandths of the land of a ZIP that have the rate of the chosen area."""
-    chosen = rated[0][0].combined, rated[0][0].lacks
-    same = {
-        area_rate.area.id
-        for area_rate, _ in rated
-        if area_rate.area and (area_rate.combined, area_rate.lacks) == chosen
-    }
+    same = _same_rate(rated)
     return sum(
         option.share for option in location.options if option.area and option.area.id in same
     )
+
+
+def _same_rate(rated: _Ranked) -> set[str]:
+    """The areas with the rate of the chosen one."""
+    chosen = rated[0][0].combined, rated[0][0].lacks
+    return {_id(option) for option, _ in rated if (option.combined, option.lacks) == chosen}
+
+
+def _without_slivers(location: Location, rated: _Ranked) -> _Ranked:
+    """The areas without those of hardly any land and housing, where all others have the rest.
+
+    Maps of ZIPs and of places do not agree that closely.
+    """
+    first, *others = rated
+    parts = {option.area.id: option for option in location.options if option.area}
+    kept = [
+        entry
+        for entry in others
+        if (part := parts.get(_id(entry[0]))) is None
+        or part.share >= _SLIVER
+        or not 0 < part.housing * 1000 < _SLIVER * location.housing
+    ]
+    units = _housing_of_areas(location)
+    held = sum(units.get(_id(option), 0) for option, _ in (first, *kept))
+    return (first, *kept) if held * _ALL >= rating.NEARLY_ALL * location.housing else rated
+
+
+def _housing_of_areas(location: Location) -> dict[str, int]:
+    return {option.area.id: option.housing for option in location.options if option.area}
+
+
+def _id(rated: Rated) -> str:
+    return rated.area.id if rated.area else ""
 
 
 def _unplaced(state: StateRow, location: Location, day: date) -> bool:
@@ -231,7 +295,7 @@ def _unplaced(state: StateRow, location: Location, day: date) -> bool:
     return until is not None and day <= until and not location.by_record
 
 
-def _mismatch(location: Location, rated: tuple[tuple[Rated, str], ...]) -> str:
+def _mismatch(location: Location, rated: _Ranked) -> str:
     """Whether the city given is not the ZIP's, and whether its rate is another one."""
     if not location.mismatch:
         return ""
@@ -243,7 +307,7 @@ def _mismatch(location: Location, rated: tuple[tuple[Rated, str], ...]) -> str:
     return "differs" if differs else "same"
 
 
-def _rates_of_the_name(location: Location, rated: tuple[tuple[Rated, str], ...]) -> set[int]:
+def _rates_of_the_name(location: Location, rated: _Ranked) -> set[int]:
     """The rates that the name may mean: with a ZIP, only those of the areas of that name."""
     chosen = rated[0][0].area
     if not location.zip or chosen is None or not chosen.cities:
@@ -320,7 +384,7 @@ def _rate(
 ) -> tuple[tuple[Rated, str], ...]:
     """The rates of every possible area on the day, the chosen one first."""
     rated: list[tuple[Rated, str]] = []
-    for number, (area, why, _) in enumerate(location.options or _STATE_ALONE):
+    for number, (area, why, *_) in enumerate(location.options or _STATE_ALONE):
         found = rate_area(book, state.state, area, day)
         if isinstance(found, Rated):
             rated.append((found, why))
@@ -335,9 +399,9 @@ def _rate(
     return tuple(rated)
 
 
-def _refuse_ties(location: Location, state: StateRow, rated: tuple[tuple[Rated, str], ...]) -> None:
+def _refuse_ties(location: Location, state: StateRow, rated: _Ranked, share: int | None) -> None:
     """Refuse a name whose places have different rates where nothing decides between them."""
-    if not location.tied:
+    if not location.tied or (share is not None and share >= _HALF):
         return
     between = [
         area_rate for area_rate, _ in rated if area_rate.area and area_rate.area.id in location.tied
@@ -405,6 +469,13 @@ class ResolvedRate(NamedTuple):
         """The rates of the likeliest area."""
         return self.rated[0][0]
 
+    @property
+    def county(self) -> str | None:
+        """Three-digit FIPS code of the county, where one is known."""
+        area = self.chosen.area
+        by_area = self.location.by_housing and area is not None and area.counties
+        return area.counties[0] if area and by_area else self.location.county
+
     def simple(self, written: Callable[[int], object] = rate_text) -> dict[str, object]:
         """`{"rate": ..., "meta": ...}`: SPEC 2.2 and 2.3, with `source` and `edition`.
 
@@ -418,7 +489,10 @@ class ResolvedRate(NamedTuple):
         return {
             **self.simple(written),
             "candidates": [
-                _candidate(rank, rated, why, self.book, written)
+                {
+                    **_candidate(rank, rated, why, self.book, written),
+                    "share": self._share_of(rated),
+                }
                 for rank, (rated, why) in enumerate(self.rated, 1)
             ],
             "components": [_component(component, written) for component in self.chosen.components],
@@ -431,7 +505,7 @@ class ResolvedRate(NamedTuple):
             "state": self.state.state,
             "zip": location.zip,
             "city": location.city,
-            "county": _county_name(self.book, self.state.state, location.county),
+            "county": _county_name(self.book, self.state.state, self.county),
             "country": "US",
             "country_rate": written(0),
             **{name: written(units) for name, units in rated.units.items()},
@@ -463,6 +537,14 @@ class ResolvedRate(NamedTuple):
         place = self.book.zips.state(self.state.state).get(zip5) if zip5 else None
         return place.other_names if place else []
 
+    def _share_of(self, rated: Rated) -> str | None:
+        """The share of the housing that an area has, where it is known."""
+        location = self.location
+        if not location.housing:
+            return None
+        units = _housing_of_areas(location).get(_id(rated), 0)
+        return rating.share_text(units * _ALL // location.housing)
+
     def _place(self) -> dict[str, object]:
         """The place as it is sent: where it is, and the area that decided the rate."""
         location, area = self.location, self.chosen.area
@@ -472,8 +554,8 @@ class ResolvedRate(NamedTuple):
             "tier": self.state.tier,
             "zip": location.zip,
             "city": location.city,
-            "county": _county_name(self.book, self.state.state, location.county),
-            "county_fips": f"{self.state.fips}{location.county}" if location.county else None,
+            "county": _county_name(self.book, self.state.state, self.county),
+            "county_fips": f"{self.state.fips}{self.county}" if self.county else None,
             "area": area.name if area else None,
             "area_code": (area.code or None) if area else None,
             "as_of": self.day.isoformat(),

@@ -231,6 +231,9 @@ class ZipAreas(NamedTuple):
             thousandths (`43000:995`), the largest first; of the shares under 1% those of places
             that lie in the ZIP for the most part.
         beyond: other states that the ZIP touches, separated by blanks.
+        housing: the housing units of each part of the ZIP, separated by blanks: the code of the
+            Census place (none for what lies outside of places), that of the county, the units
+            (`43000053:1204 053:17`); empty where none is known.
     """
 
     state: str
@@ -238,6 +241,7 @@ class ZipAreas(NamedTuple):
     counties: str
     places: str
     beyond: str
+    housing: str
 
 
 class PostalRow(NamedTuple):
