@@ -438,6 +438,12 @@ LIMITS = (
         "the ZIP given leads nowhere, and the city decides in its place",
     ),
     ConfidenceRule(
+        "city_for_zip",
+        lambda g: g.zip_not_used and g.tier == "C",
+        "low",
+        "mail bears the city's name outside of its limits too",
+    ),
+    ConfidenceRule(
         "near_boundary",
         lambda g: g.near_boundary,
         "medium",
