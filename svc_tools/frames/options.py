@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from datetime import date, tzinfo
+    from decimal import Decimal
     from pathlib import Path
     from typing import TypeAlias
 
@@ -72,6 +73,7 @@ class SharedArguments(TypedDict, total=False):
     locked: str | Path | None
     concurrency: int
     deadline: float | None
+    review_below: Decimal | float | str | None
 
 
 class LookupArguments(SharedArguments, total=False):
