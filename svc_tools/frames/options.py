@@ -69,11 +69,11 @@ class SharedArguments(TypedDict, total=False):
     prefix: str
     columns: Sequence[str] | Literal["short"] | None
     detail: bool
+    review_below: Decimal | float | str | None
     cache: CacheChoice
     locked: str | Path | None
     concurrency: int
     deadline: float | None
-    review_below: Decimal | float | str | None
 
 
 class LookupArguments(SharedArguments, total=False):

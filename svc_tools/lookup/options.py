@@ -221,6 +221,9 @@ class LookupOptions:
     columns: Sequence[str] | Literal["short"] | None = option(
         None, "Columns to add: short, or a,b,c.", FILES, form="names", not_on=_SELDOM)
     detail: bool = option(False, "Add the jurisdictions.", FILES, not_on=_SELDOM)
+    review_below: Decimal | float | str | None = option(
+        None, "Review ZIPs with less of their housing at the rate (0.90).", FILES, "Review below",
+        kind=str | None)
     errors: Literal["coerce", "raise"] = option(
         "coerce", "raise: an exception where a row has no usable result.", not_on=_ROWS,
         choices=_ERRORS)
@@ -236,9 +239,6 @@ class LookupOptions:
     concurrency: int = option(16, "Requests under way at once.", RUN, least=1, not_on=_SELDOM)
     deadline: float | None = option(
         None, "Seconds for the requests.", RUN, kind=float | None, not_on=_SELDOM)
-    review_below: Decimal | float | str | None = option(
-        None, "Review ZIPs with less of their housing at the rate (0.90).", RUN, "Review below",
-        kind=str | None)
     layout: object = option(None, "Read the columns by this layout.", not_on=_OF_FILE)
     # fmt: on
 

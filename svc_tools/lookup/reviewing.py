@@ -61,7 +61,7 @@ def review_reasons(
     warnings: Collection[str],
     own_day: date | None = None,
     *,
-    below: int,
+    below: int = LIKELY_SHARE,
     state_from_zip: bool = False,
 ) -> tuple[str, ...]:
     """Why a row requires review, as codes of `svc_tools.show.codes`; empty where it does not.
@@ -108,8 +108,8 @@ def reasons_of(
     *,
     combined: int,
     ends: tuple[int | None, int | None],
-    share: int | None,
-    below: int,
+    share: int | None = None,
+    below: int = LIKELY_SHARE,
     since: date | None,
     day: date | None,
 ) -> tuple[str, ...]:
@@ -155,7 +155,9 @@ def status_word(outcome: Outcome, reasons: Collection[str]) -> str:
     return "review" if outcome.means.usable and reasons else outcome.status
 
 
-def reasons_on(outcome: Outcome, day: date | None = None, *, below: int) -> tuple[str, ...]:
+def reasons_on(
+    outcome: Outcome, day: date | None = None, *, below: int = LIKELY_SHARE
+) -> tuple[str, ...]:
     """Why a single result on a day (`None` for today) requires review, by its own warnings."""
     warnings = outcome.found.warnings if outcome.found else ()
     today = datetime.now().astimezone().date()
@@ -167,7 +169,7 @@ def remarks(
     warnings: Iterable[str | Advisory],
     day: date | None = None,
     *,
-    below: int,
+    below: int = LIKELY_SHARE,
 ) -> tuple[str, ...]:
     """What to know of a single result, as sentences, each once.
 

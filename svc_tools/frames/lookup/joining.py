@@ -54,7 +54,7 @@ class ResultColumns:
         results: Results,
         rates: RateForm = "decimal",
         *,
-        below: int,
+        below: int = LIKELY_SHARE,
         names: Collection[str] | None = None,
         detail: bool = False,
     ) -> None:
