@@ -20,6 +20,7 @@ from svc_sdk.rates import rate_to_decimal
 from svc_tools import config
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
 from svc_tools.config import address_checked
+from svc_tools.lookup.options import review_threshold
 from svc_tools.lookup.outcomes import of_other_country, of_response
 from svc_tools.lookup.reviewing import remarks
 from svc_tools.show.codes import (
@@ -79,11 +80,17 @@ def lookup(
     as_of: Annotated[str | None, typer.Option(help="Date of the sale, as 2024-05-01.")] = None,
     period: Annotated[str | None, typer.Option(help="A quarter instead, as 20243.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Candidates and components too.")] = False,
+    review_below: Annotated[
+        str | None,
+        typer.Option(help="Review ZIPs with less of their housing at the rate (0.90)."),
+    ] = None,
     as_json: Json = False,
     service: Service,
 ) -> None:
     """Look up the rate of one place. The key comes from SVC_API_KEY, never from an option."""
     as_of = None if as_of == "today" and period is None else as_of
+    with explained(as_json=as_json):
+        below = review_threshold(review_below)
     with explained(as_json=as_json), service.client() as client:
         typed = _read(place, _Typed(None, zip_code, address, city, location))
         state = _state(typed, lat, lng)
@@ -108,7 +115,8 @@ def lookup(
         if as_json:
             typer.echo(json.dumps(response.model_dump(mode="json"), indent=2))
         else:
-            _show(Console(), response, service=config.service_name(client), as_of=as_of or period)
+            name = config.service_name(client)
+            _show(Console(), response, service=name, as_of=as_of or period, below=below)
         if total_rate(response) is None:
             raise typer.Exit(NO_RESULT)
 
@@ -214,7 +222,9 @@ _LABEL = len("Confidence")
 _PERIOD = re.compile(r"(\d{4})([1-4])")
 
 
-def _show(console: Console, response: TaxResponse, *, service: str, as_of: str | None) -> None:
+def _show(
+    console: Console, response: TaxResponse, *, service: str, as_of: str | None, below: int
+) -> None:
     """Print place, rate, parts, confidence, warnings and source; and the rest of a full response.
 
     Args:
@@ -222,6 +232,7 @@ def _show(console: Console, response: TaxResponse, *, service: str, as_of: str |
         response: the response, of either mode.
         service: the name of the service.
         as_of: the date or the period of the lookup; `None` for today.
+        below: the share of a ZIP's housing below which its rate requires review (`reasons_of`).
     """
     rate = response.rate
     total = total_rate(response)
@@ -239,7 +250,7 @@ def _show(console: Console, response: TaxResponse, *, service: str, as_of: str |
     if decided := _decided_by(response):
         grounds.append(("Decided by", Text(decided)))
     print_table(console, ("", prose()), grounds)
-    texts = remarks(of_response(None, response), all_warnings(response))
+    texts = remarks(of_response(None, response), all_warnings(response), below=below)
     marked = [(Text("!", "yellow"), text) for text in texts]
     print_table(console, ("", prose()), marked, indent=2)
     origin = [("Source".ljust(_LABEL), _source(response)), ("Service", service)]
