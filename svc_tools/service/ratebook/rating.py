@@ -39,7 +39,7 @@ AdvisoryFields = dict[str, object]
 
 NEARLY_ALL = 9_800
 """From these ten-thousandths of the housing on a rate is as sure as the only one."""
-_MOST = 9_000
+MOST = 9_000
 """From these on it is right so often that `medium` keeps its word."""
 _HALF = 500
 _ORDER = ("state", "county", "city", "district")
@@ -382,7 +382,7 @@ LIMITS = (
     ),
     ConfidenceRule(
         "housing_elsewhere",
-        lambda g: g.several and g.share is not None and g.share < _MOST,
+        lambda g: g.several and g.share is not None and g.share < MOST,
         "low",
         "more than a tenth of the ZIP's housing has other rates",
     ),
