@@ -15,6 +15,21 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import Area
 
 
+class Position(NamedTuple):
+    """Where the place of a row is on the map, beside its ZIP or address.
+
+    Attributes:
+        lat: latitude in degrees.
+        lng: longitude in degrees.
+        match: how it is known: `given` (by the row itself), or by a geocoder that found the
+            address `exact` or one that is `similar`.
+    """
+
+    lat: float
+    lng: float
+    match: str
+
+
 class Query(NamedTuple):
     """One lookup, already split into exactly one mode by the HTTP layer.
 
@@ -29,6 +44,7 @@ class Query(NamedTuple):
         lng: longitude in degrees.
         as_of: the day the rate is wanted for; `None` is today.
         period: the quarter code as the caller gave it, for `meta.period` only.
+        position: where the ZIP or address is on the map, where that is known too.
     """
 
     state: str
@@ -41,6 +57,7 @@ class Query(NamedTuple):
     lng: float | None = None
     as_of: date | None = None
     period: str | None = None
+    position: Position | None = None
 
 
 class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404), not a fault
