@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svc_tools.service.params import read_lookup, read_params
 from svc_tools.service.problems import NO_SUCH_PATH, PATH_NOT_FOUND, Problem
@@ -84,7 +84,7 @@ class Computation:
         self,
         state: str,
         params: Iterable[tuple[str, str]],
-        position: tuple[float, float, str] | None = None,
+        position: tuple[Any, ...] | None = None,
     ) -> Located:
         """The place of a request.
 

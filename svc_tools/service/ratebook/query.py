@@ -23,11 +23,17 @@ class Position(NamedTuple):
         lng: longitude in degrees.
         match: how it is known: `given` (by the row itself), or by a geocoder that found the
             address `exact` or one that is `similar`.
+        zip: the ZIP of the address that the geocoder found; empty where it gives none.
+        city: its city, likewise.
+        state: its state, likewise.
     """
 
     lat: float
     lng: float
     match: str
+    zip: str = ""
+    city: str = ""
+    state: str = ""
 
 
 class Query(NamedTuple):
