@@ -93,6 +93,20 @@ class AreaOption(NamedTuple):
     share: int = 0
 
 
+class Limit(NamedTuple):
+    """A limit near a point: what lies beyond it, and what it says of the choice.
+
+    Attributes:
+        area: the id of the area beyond.
+        doubt: what follows where the rate there is another, as `rating.Grounds.limit`.
+        beyond: the keys of `Location.meters` that lead there.
+    """
+
+    area: str
+    doubt: str
+    beyond: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """What a ZIP, an address, a name or a point leads to.
@@ -121,6 +135,12 @@ class Location:
         advisories: warnings that came up on the way.
         point: latitude and longitude as given.
         nearest_zip: the ZIP place nearest to the point.
+        place: the code of the Census place that holds the point; empty where none does.
+        limits: the limits near the point, where those of cities decide.
+        meters: how far it is from the point to what lies beyond each, by key.
+        similar: the point is that of an address that is only similar to the one given.
+        instead: where the ZIP or the address leads, which decides where the point is too near a
+            limit beyond which the rate is another.
         records: the user's own boundary file whose records decide; empty where none do.
         unknown_code: one of them names a code that no rate is known for.
         history_from: the first day of the records, where the day lies before it.
@@ -153,6 +173,11 @@ class Location:
     advisories: tuple[AdvisoryFields, ...] = ()
     point: tuple[float, float] | None = None
     nearest_zip: str | None = None
+    place: str = ""
+    limits: tuple[Limit, ...] = ()
+    meters: tuple[tuple[str, float], ...] = ()
+    similar: bool = False
+    instead: Location | None = None
     records: str = ""
     unknown_code: bool = False
     history_from: date | None = None
