@@ -11,6 +11,7 @@ from svc_tools.service.ratebook.imports.draft import Draft, RowError, spans_over
 
 from .files import CompileReport, find_sources, write_book
 from .geography import read_counties, read_places, read_postal, read_zips
+from .limits import read_limits
 from .listed import read_sources
 from .local import add_listed_states, read_lists
 from .states import (
@@ -71,7 +72,7 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     add_listed_cities(tables, listed, places, draft)
     settle_states(draft)
     _check(draft)
-    write_book(draft, report, out_dir)
+    write_book(draft, read_limits(found, draft), report, out_dir)
     return report
 
 

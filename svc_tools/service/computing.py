@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svc_tools.service.params import read_lookup, read_params
 from svc_tools.service.problems import NO_SUCH_PATH, PATH_NOT_FOUND, Problem
 from svc_tools.service.ratebook import NotResolved, Query
 from svc_tools.service.ratebook.own import OwnBookChanged
+from svc_tools.service.ratebook.query import Position
 from svc_tools.service.ratebook.resolver import days_of_change, is_dated, locate, rate
 from svc_tools.service.ratebook.spans import EVER, span_of
 from svc_tools.service.rates import LOOKUP_PARAMS, local_day, no_rate_problem
@@ -79,19 +80,29 @@ class Computation:
             return Located(self._book, Query(state, zip=zip_code))
         return None
 
-    def place(self, state: str, params: Iterable[tuple[str, str]]) -> Located:
+    def place(
+        self,
+        state: str,
+        params: Iterable[tuple[str, str]],
+        position: tuple[Any, ...] | None = None,
+    ) -> Located:
         """The place of a request.
 
         Args:
             state: the last segment of its path, decoded.
             params: its query string, decoded.
+            position: where its ZIP or address is on the map, as the fields of `Position`: no
+                request can say.
 
         Raises:
             Problem: 400 for what was given, 404 for a path that is not that of a lookup.
         """
         if "/" in state:
             raise Problem(404, PATH_NOT_FOUND, NO_SUCH_PATH)
-        return Located(self._book, read_lookup(state, read_params(params, *LOOKUP_PARAMS)).query)
+        query = read_lookup(state, read_params(params, *LOOKUP_PARAMS)).query
+        if position is not None:
+            query = query._replace(position=Position(*position))
+        return Located(self._book, query)
 
 
 class Memories:

@@ -179,7 +179,7 @@ def locate_written(book: Book, state: str, parts: Parts) -> Location:
         return _locate_zip_and_city(book, state, parts.zip, city)
     except NotResolved as reason:
         elsewhere = "states" in (reason.detail or {})
-        if not parts.city or elsewhere or not _is_name_of(book, state, parts.zip, city):
+        if not parts.city or elsewhere or not is_name_of(book, state, parts.zip, city):
             raise
         found = locate_place(book, state, city, codes=False)
         note = zip_not_used(parts.zip, city, reason.message)
@@ -241,7 +241,7 @@ def _touching(book: Book, state: str, found: Location, keys: Sequence[str]) -> L
     return None
 
 
-def _is_name_of(book: Book, state: str, zip_code: str, city: str) -> bool:
+def is_name_of(book: Book, state: str, zip_code: str, city: str) -> bool:
     """Whether a city is a name of a ZIP; any is, of a ZIP that no table has in the state."""
     place = book.zips.state(state).get(zip_code)
     keys = keys_of(place_names(book, state), city)

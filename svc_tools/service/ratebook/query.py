@@ -15,6 +15,27 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import Area
 
 
+class Position(NamedTuple):
+    """Where the place of a row is on the map, beside its ZIP or address.
+
+    Attributes:
+        lat: latitude in degrees.
+        lng: longitude in degrees.
+        match: how it is known: `given` (by the row itself), or by a geocoder that found the
+            address `exact` or one that is `similar`.
+        zip: the ZIP of the address that the geocoder found; empty where it gives none.
+        city: its city, likewise.
+        state: its state, likewise.
+    """
+
+    lat: float
+    lng: float
+    match: str
+    zip: str = ""
+    city: str = ""
+    state: str = ""
+
+
 class Query(NamedTuple):
     """One lookup, already split into exactly one mode by the HTTP layer.
 
@@ -29,6 +50,7 @@ class Query(NamedTuple):
         lng: longitude in degrees.
         as_of: the day the rate is wanted for; `None` is today.
         period: the quarter code as the caller gave it, for `meta.period` only.
+        position: where the ZIP or address is on the map, where that is known too.
     """
 
     state: str
@@ -41,6 +63,7 @@ class Query(NamedTuple):
     lng: float | None = None
     as_of: date | None = None
     period: str | None = None
+    position: Position | None = None
 
 
 class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404), not a fault
@@ -78,6 +101,20 @@ class AreaOption(NamedTuple):
     housing: int = 0
 
 
+class Limit(NamedTuple):
+    """A limit near a point: what lies beyond it, and what it says of the choice.
+
+    Attributes:
+        area: the id of the area beyond.
+        doubt: what follows where the rate there is another, as `rating.Grounds.limit`.
+        beyond: the keys of `Location.meters` that lead there.
+    """
+
+    area: str
+    doubt: str
+    beyond: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """What a ZIP, an address, a name or a point leads to.
@@ -108,6 +145,12 @@ class Location:
         advisories: warnings that came up on the way.
         point: latitude and longitude as given.
         nearest_zip: the ZIP place nearest to the point.
+        place: the code of the Census place that holds the point; empty where none does.
+        limits: the limits near the point, where those of cities decide.
+        meters: how far it is from the point to what lies beyond each, by key.
+        similar: the point is that of an address that is only similar to the one given.
+        instead: where the ZIP or the address leads, which decides where the point is too near a
+            limit beyond which the rate is another.
         records: the user's own boundary file whose records decide; empty where none do.
         unknown_code: one of them names a code that no rate is known for.
         history_from: the first day of the records, where the day lies before it.
@@ -142,6 +185,11 @@ class Location:
     advisories: tuple[AdvisoryFields, ...] = ()
     point: tuple[float, float] | None = None
     nearest_zip: str | None = None
+    place: str = ""
+    limits: tuple[Limit, ...] = ()
+    meters: tuple[tuple[str, float], ...] = ()
+    similar: bool = False
+    instead: Location | None = None
     records: str = ""
     unknown_code: bool = False
     history_from: date | None = None

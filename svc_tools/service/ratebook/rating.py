@@ -286,6 +286,9 @@ class Grounds(NamedTuple):
         unknown_code: a boundary record names a code that no rate is known for.
         stale: no figure newer than some day is published.
         partial: a part of the rate is not known.
+        limit: the doubt of a point near a limit beyond which the rate is another, one of `DOUBTS`;
+            empty far from any.
+        similar: the point is that of an address that is only similar to the one given.
     """
 
     tier: str
@@ -311,6 +314,16 @@ class Grounds(NamedTuple):
     unknown_code: bool = False
     stale: bool = False
     partial: bool = False
+    limit: str = ""
+    similar: bool = False
+
+
+DOUBTS = ("apart", "unplaced", "close", "new", "growing", "near", "far", "")
+"""What a limit near a point may raise, the worst first: `apart` (an address whose position is too
+inexact to decide), `unplaced` (a part of the county with no limits), `close`, `new` (of a new place),
+`growing` (`near` a city that grew), `near`, `far`."""
+FLAGGED = frozenset({"apart", "close", "new", "growing", "near"})
+"""Doubts of which a warning says what lies beyond."""
 
 
 class ConfidenceRule(NamedTuple):
@@ -449,6 +462,48 @@ LIMITS = (
         "medium",
         "within about a kilometer of a boundary that matters",
     ),
+    ConfidenceRule(
+        "limit_close",
+        lambda g: g.limit == "close",
+        "low",
+        "within 25 m of a limit beyond which the rate is another, or 200 m of such a county line",
+    ),
+    ConfidenceRule(
+        "limit_near",
+        lambda g: g.limit in {"near", "growing"},
+        "medium",
+        "within 100 m of such a limit in a city, 300 m outside of cities, 500 m of a county line",
+    ),
+    ConfidenceRule(
+        "limit_growing",
+        lambda g: g.limit == "growing",
+        "down",
+        "the limit is that of a city whose land grew by 5% or more since it was drawn",
+    ),
+    ConfidenceRule(
+        "limit_far",
+        lambda g: g.limit == "far",
+        "down",
+        "outside of cities, within 1,000 m of one with another rate",
+    ),
+    ConfidenceRule(
+        "new_place",
+        lambda g: g.limit == "new",
+        "low",
+        "near a new city with another rate, whose limits are not known",
+    ),
+    ConfidenceRule(
+        "limits_unplaced",
+        lambda g: g.limit == "unplaced",
+        "low",
+        "parts of the county have other rates, and their limits are not known",
+    ),
+    ConfidenceRule(
+        "similar_address",
+        lambda g: g.similar and g.tier != "A",
+        "medium",
+        "the position is that of an address that is only similar",
+    ),
     ConfidenceRule("off_map", lambda g: g.off_map, "low", "in no county of the map, but near one"),
     ConfidenceRule("third_hand", lambda g: g.third_hand, "medium", "a deciding row is third hand"),
     ConfidenceRule(
@@ -521,6 +576,61 @@ def several_rates(what: str, rated: Sequence[Rated], share: int | None) -> Advis
         f" from {low} to {high}{known}.",
         "lowest_combined_rate": low,
         "highest_combined_rate": high,
+    }
+
+
+def address_near_boundary(
+    what: str, meters: float, rated: Sequence[Rated], *, used: str = ""
+) -> AdvisoryFields:
+    """A point is near a limit beyond which the rate is another; the lowest and the highest.
+
+    Args:
+        what: the point, or the address.
+        meters: how far the limit is.
+        rated: the rates on both sides.
+        used: what decided instead of the point, where that did not.
+    """
+    combined = {option.combined for option in rated}
+    low, high = rate_text(min(combined)), rate_text(max(combined))
+    instead = f" The rate is that of {used}, not of the point." if used else ""
+    advisory: AdvisoryFields = {
+        "code": "address_near_boundary",
+        "distance_m": round(meters),
+        "candidates": len(combined),
+    }
+    place = f"{what[0].upper()}{what[1:]}"
+    if low == high:
+        advisory["candidates"] = len({option.lacks for option in rated})
+        message = (
+            f"{place} is {round(meters)} m from a limit beyond which a part of the rate is not"
+            f" known.{instead}"
+        )
+        return {**advisory, "message": message}
+    return {
+        **advisory,
+        "message": f"{place} is {round(meters)} m from a limit beyond which the rate is another:"
+        f" {len(combined)} rates from {low} to {high}.{instead}",
+        "lowest_combined_rate": low,
+        "highest_combined_rate": high,
+    }
+
+
+def point_not_used(what: str, why: str) -> AdvisoryFields:
+    """The coordinates of a row were not used; its ZIP or address decided."""
+    return {
+        "code": "point_not_used",
+        "message": f"The coordinates were not used: {why}. The rate is that of {what}.",
+        "why": why,
+    }
+
+
+def address_match_contradicts(what: str, why: str) -> AdvisoryFields:
+    """The address that a geocoder found contradicts the one given, which decided."""
+    return {
+        "code": "address_match_contradicts",
+        "message": f"The address that the geocoder found contradicts the one given: {why}. The"
+        f" rate is that of {what}.",
+        "why": why,
     }
 
 

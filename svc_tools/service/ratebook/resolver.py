@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.address_line import Parts
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.query import Location, Query
+    from svc_tools.service.ratebook.by_point import Spot
+    from svc_tools.service.ratebook.query import Limit, Location, Query
     from svc_tools.service.ratebook.rating import AdvisoryFields, RateShare
     from svc_tools.service.ratebook.schema import DeliveryRule, StateRow
 
@@ -43,6 +45,9 @@ class _Verdict(NamedTuple):
         share: ten-thousandths of the housing that have the rate; `None`: not known.
         confidence: as `ResolvedRate.confidence`.
         notes: the warnings after those about the place itself.
+        near: the limits near a point beyond which the rate is another, and that a warning is
+            due of.
+        apart: an address is too near one for its position to decide.
     """
 
     rated: tuple[tuple[Rated, str], ...]
@@ -50,6 +55,8 @@ class _Verdict(NamedTuple):
     share: int | None
     confidence: str
     notes: tuple[AdvisoryFields, ...]
+    near: tuple[Limit, ...] = ()
+    apart: bool = False
 
 
 _Ranked = tuple[tuple[Rated, str], ...]
@@ -75,14 +82,25 @@ def resolve(book: Book, query: Query, *, today: date) -> ResolvedRate:
     return rate(book, query, locate(book, query, day), day)
 
 
-def locate(book: Book, query: Query, day: date) -> Location:
+def locate(book: Book, query: Query, day: date, spot: Spot | None = None) -> Location:
     """Where a query leads on a day.
+
+    Args:
+        book: the rate book.
+        query: the query.
+        day: the day, where boundary records decide.
+        spot: what the maps have at its point, where that is known already.
 
     Raises:
         NotResolved: nowhere that the book may have a rate for.
     """
     _supported(book, query.state)
-    return _locate(book, query, day)
+    found = _locate(book, query, day, spot)
+    if query.position is None:
+        return found
+    from svc_tools.service.ratebook.by_position import with_position  # noqa: PLC0415 - as below
+
+    return with_position(book, query, found, spot)
 
 
 def is_dated(book: Book, state: str) -> bool:
@@ -101,13 +119,19 @@ def rate(book: Book, query: Query, location: Location, day: date) -> ResolvedRat
     """
     state = book.states[query.state]
     verdict = _verdict(book, state, location, day)
+    if verdict.apart and location.instead is not None:
+        note = _near_boundary(location, verdict, used=location.instead.what)
+        notes = (*location.instead.advisories, note)
+        return rate(book, query, replace(location.instead, advisories=notes), day)
     notes, rated = location.advisories, verdict.rated
     if len(location.options) == 1:  # a verdict is shared by places that lead there otherwise
         rated = ((rated[0][0], location.options[0].why),)
     if verdict.several or (notes and (location.named_area or state.tier == "A")):
         possible = [option for option, _ in rated]
         notes = tuple(rating.with_range(note, possible) for note in notes)
-        if verdict.several:
+        if verdict.near:
+            notes = (*notes, _near_boundary(location, verdict))
+        elif verdict.several:
             notes = (*notes, rating.several_rates(location.what, possible, verdict.share))
     return ResolvedRate(
         book,
@@ -121,9 +145,18 @@ def rate(book: Book, query: Query, location: Location, day: date) -> ResolvedRat
     )
 
 
+def _near_boundary(location: Location, verdict: _Verdict, *, used: str = "") -> AdvisoryFields:
+    """The warning of a point near a limit, with its own distance."""
+    meters = dict(location.meters)
+    away = min(meters[key] for limit in verdict.near for key in limit.beyond)
+    possible = [option for option, _ in verdict.rated]
+    return rating.address_near_boundary(location.what, away, possible, used=used)
+
+
 def days_of_change(book: Book, state: str, location: Location) -> tuple[int, ...]:
     """The days on which the result of a location may change, in order; see `spans`."""
-    areas = [option.area for option in location.options] or [None]
+    instead = location.instead.options if location.instead else ()
+    areas = [option.area for option in (*location.options, *instead)] or [None]
     key = (
         "changes of",
         state,
@@ -160,6 +193,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
         NotResolved: the name stands for several places with different rates.
     """
     rated, share = _ranked(location, _rate(book, state, location, day))
+    rated, limits = _within_reach(location, rated)
     chosen = rated[0][0]
     _refuse_ties(location, state, rated, share)
     several = len({option.combined for option, _ in rated}) > 1 or (
@@ -196,6 +230,8 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             unknown_code=location.unknown_code,
             stale=chosen.confirmed is not None,
             partial=bool(lacks),
+            limit=limits[0].doubt if limits else "",
+            similar=location.similar,
         )
     )
     notes: list[AdvisoryFields] = []
@@ -218,7 +254,30 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
         notes.append(rating.before_history(day, history))
     if day > end:
         notes.append(rating.after_edition(day, end))
-    return _Verdict(rated, several, share, level, tuple(notes))
+    near = tuple(limit for limit in limits if limit.doubt in rating.FLAGGED)
+    apart = bool(limits) and limits[0].doubt == "apart"
+    return _Verdict(rated, several, share, level, tuple(notes), near, apart)
+
+
+def _within_reach(location: Location, rated: _Ranked) -> tuple[_Ranked, tuple[Limit, ...]]:
+    """The rates that the doubts about a point leave possible, and the limits that matter.
+
+    Those matter beyond which the rate is another that day, the worst doubt first. What lies beyond
+    one that is `far` is no candidate.
+    """
+    if location.decided != "limits":
+        return rated, ()
+    chosen = rated[0][0]
+    others = {
+        option.area.id
+        for option, _ in rated
+        if option.area and (option.combined, option.lacks) != (chosen.combined, chosen.lacks)
+    }
+    limits = [limit for limit in location.limits if limit.doubt and limit.area in others]
+    limits.sort(key=lambda limit: rating.DOUBTS.index(limit.doubt))
+    shown = {limit.area for limit in limits if limit.doubt != "far"}
+    possible = (pair for pair in rated[1:] if pair[0].area and pair[0].area.id in shown)
+    return (rated[0], *possible), tuple(limits)
 
 
 def _ranked(location: Location, rated: _Ranked) -> tuple[_Ranked, int | None]:
@@ -331,7 +390,7 @@ def _supported(book: Book, code: str) -> StateRow:
     return state
 
 
-def _locate(book: Book, query: Query, day: date) -> Location:
+def _locate(book: Book, query: Query, day: date, spot: Spot | None) -> Location:
     """Locate by the records of the user's own boundary file where it has some, else without.
 
     A ZIP alone is the commonest query: what reads addresses, names and points is loaded when one
@@ -343,7 +402,7 @@ def _locate(book: Book, query: Query, day: date) -> Location:
     if query.lat is not None and query.lng is not None:
         from svc_tools.service.ratebook.by_point import locate_point  # noqa: PLC0415 - as above
 
-        return locate_point(book, query.state, query.lat, query.lng)
+        return locate_point(book, query.state, (query.lat, query.lng), spot)
     from svc_tools.service.ratebook.by_address import address_parts  # noqa: PLC0415 - as above
 
     parts = address_parts(book, query)
@@ -535,6 +594,10 @@ class ResolvedRate(NamedTuple):
         """The further names of a ZIP: a caller's city that is one of them is not a mismatch."""
         zip5 = self.location.zip
         place = self.book.zips.state(self.state.state).get(zip5) if zip5 else None
+        if self.location.point:
+            from svc_tools.service.ratebook.by_point import names_at  # noqa: PLC0415 - of points
+
+            return names_at(self.book, self.state.state, self.location)
         return place.other_names if place else []
 
     def _share_of(self, rated: Rated) -> str | None:
@@ -544,6 +607,16 @@ class ResolvedRate(NamedTuple):
             return None
         units = _housing_of_areas(location).get(_id(rated), 0)
         return rating.share_text(units * _ALL // location.housing)
+
+    def _nearest_zip(self) -> str | None:
+        """The ZIP place nearest to the point, which decides nothing where a city holds it."""
+        location = self.location
+        if location.nearest_zip or not (location.point and location.county):
+            return location.nearest_zip
+        from svc_tools.service.ratebook.by_point import nearest_place  # noqa: PLC0415 - of points
+
+        near = nearest_place(self.book, self.state.state, location.county, *location.point)
+        return near.zip if near else None
 
     def _place(self) -> dict[str, object]:
         """The place as it is sent: where it is, and the area that decided the rate."""
@@ -565,7 +638,7 @@ class ResolvedRate(NamedTuple):
             place["records"] = location.records
         if location.point:
             place["lat"], place["lng"] = location.point
-            place["nearest_zip"] = location.nearest_zip
+            place["nearest_zip"] = self._nearest_zip()
         return place
 
 
