@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _PROVED = "publisher_effective_date"
 _SPANS = "zip_spans_jurisdictions"
+_NEAR = "address_near_boundary"
 _MISMATCH = "place_input_mismatch"
 _EARLIEST = timedelta(hours=14)
 """How much earlier than in UTC a day begins where it begins first."""
@@ -122,7 +123,7 @@ def reasons_of(
     """
     codes = {*REVIEWED.intersection(warnings)}
     low, high = ends
-    if low is not None and low != high:
+    if low is not None and low != high and _NEAR not in codes:  # which says it more precisely
         codes.add("several_rates")
     elif _SPANS in warnings and low is None:
         codes.add(_SPANS)
