@@ -10,7 +10,7 @@ import pytest
 
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.rating import Absent, rate_area
-from svc_tools.service.ratebook.schema import TABLES
+from svc_tools.service.ratebook.schema import LIMITS_FOLDER, TABLES
 
 DATA = resources.files("svc_tools.service.ratebook").joinpath("data")
 LIMIT = 12_000_000
@@ -20,6 +20,9 @@ def copy(folder):
     folder.mkdir()
     for name in TABLES:
         (folder / name).write_bytes(DATA.joinpath(name).read_bytes())
+    (folder / LIMITS_FOLDER).mkdir()
+    for file in DATA.joinpath(LIMITS_FOLDER).iterdir():
+        (folder / LIMITS_FOLDER / file.name).write_bytes(file.read_bytes())
     return folder
 
 
