@@ -113,9 +113,9 @@ def _add_untaxed(path: Path, draft: Draft) -> None:
 
 def _close_before_last(rows: list[RateRow]) -> None:
     """End every row but the last one on the eve of the next."""
-    for number, (_, later) in enumerate(pairwise(rows)):
-        assert later.begin is not None
-        rows[number] = replace(rows[number], end=later.begin - _DAY)
+    for number, (earlier, later) in enumerate(pairwise(rows)):
+        if later.begin:
+            rows[number] = replace(earlier, end=later.begin - _DAY)
 
 
 def _borough(fips: str, draft: Draft) -> str:
@@ -137,15 +137,13 @@ def _add_member(row: dict[str, str], file: str, draft: Draft) -> None:
     known = draft.rates.get(key, [])
     if known and known[0].units != units:
         table = known[0]
-        assert table.begin is not None
-        disputed = {"conflict_cap": "low", "note": _DIFFER}
         draft.rates[key] = []
         draft.add_rate(
             key,
             units,
             _MEMBERS,
             begin=begin,
-            end=table.begin - _DAY,
+            end=(table.begin or date.max) - _DAY,
             certainty="likely",
             conflict_cap="low",
             conflict_units=table.units,

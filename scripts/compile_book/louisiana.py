@@ -26,7 +26,6 @@ _COMPARED = date(2026, 2, 28)
 """The last day of the month of the table that the figures were compared with."""
 _EQUAL = "equal"
 _DOUBTFUL = "doubtful"
-_PLACE = "place"
 _WHOLE_PARISH = "county"
 _MISSING = (
     "Of {} of the {} parishes, and of towns that two tables differ on, only the state's part is"
@@ -46,20 +45,11 @@ def read_parishes(path: Path, draft: Draft) -> None:
     Raises:
         RowError: a row is of no parish or place, or does not say until when its table was seen.
     """
-    rows: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
-    rests, towns = set(), set()
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            fips = row["county_fips"][2:]
-            if (_STATE, fips) not in draft.counties:
-                raise RowError(f"{path.name}: {row['county_name']}: the state has no such parish")
-            rows[fips, row["place_fips"]].append(row)
-            if row["level"] != _PLACE:
-                rests.add(fips)
-            if row["level"] != _WHOLE_PARISH:
-                towns.add(fips)
+    rows = _rows(path, draft)
+    rests = {fips for (fips, code) in rows if not code}
+    towns = {fips for (fips, _), here in rows.items() if here[0]["level"] != _WHOLE_PARISH}
     parishes = [fips for state, fips in sorted(draft.counties) if state == _STATE]
-    for fips in parishes:
+    for fips in parishes if rows else ():
         name, key = draft.counties[_STATE, fips].name, f"{_STATE}:county:{fips}"
         if fips in rests:
             draft.add_jurisdiction(_STATE, "county", fips, name)
@@ -77,6 +67,18 @@ def read_parishes(path: Path, draft: Draft) -> None:
         add_unlisted(_STATE, rests & towns, "unknown", _SOURCE, draft)
         missing = len(parishes) - len(rests | towns)
         draft.note_missing(_STATE, _MISSING.format(missing, len(parishes)))
+
+
+def _rows(path: Path, draft: Draft) -> dict[tuple[str, str], list[dict[str, str]]]:
+    """The rows of each parish (without a place) and town, by FIPS codes of both."""
+    found: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            fips = row["county_fips"][2:]
+            if (_STATE, fips) not in draft.counties:
+                raise RowError(f"{path.name}: {row['county_name']}: the state has no such parish")
+            found[fips, row["place_fips"]].append(row)
+    return found
 
 
 def _add_rates(key: str, rows: list[dict[str, str]], draft: Draft) -> None:
