@@ -257,8 +257,11 @@ def _add_place(name: str, fips: str, span: Span, file: str, draft: Draft) -> Non
         return
     place = places[0]
     known = _known("NM", place.fips, draft)
-    if known is None or fips not in known.area.counties:
+    if known is None:
         _add_half_year(add_city(place, fips, draft), span, draft)
+        return
+    if fips not in known.area.counties:  # its area stands for every county of the city
+        draft.report.add("left_out", file, f"NM {name}", "the book has the city by another county")
         return
     if known.begin <= span.begin:  # the history of the listed cities has it
         return

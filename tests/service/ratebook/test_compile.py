@@ -70,7 +70,7 @@ def test_the_same_sources_give_the_same_bytes(source_dir, tmp_path):
     assert not list((tmp_path / "one").glob("*.partial"))
 
 
-@pytest.mark.parametrize(("month", "read"), [("2026-11", True), ("2026-12", False)])
+@pytest.mark.parametrize(("month", "read"), [("2026-12", True), ("2027-01", False)])
 def test_an_edition_after_that_of_the_book_is_not_read(source_dir, book_dir, month, read):
     edition = source_dir / month
     edition.mkdir()
