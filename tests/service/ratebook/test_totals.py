@@ -6,33 +6,16 @@ import csv
 from collections import defaultdict
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
 
 import pytest
 from support.cases import cases, codes, named
+from support.sources import SOURCES, areas_of_row, at_hand, read, units
 
 from svc_tools.service.ratebook import NotResolved
-from svc_tools.service.ratebook.gazetteer import areas_of_place, bases_of
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.rating import Rated, rate_area
 
-SOURCES = Path(__file__).parents[4] / "shared" / "data"
 PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
-at_hand = pytest.mark.skipif(
-    not SOURCES.is_dir(), reason="the source files are not beside the project"
-)
-
-
-def units(text):
-    """A five-decimal rate, or a fraction or percentage of a source, as whole units of 10^-5."""
-    whole, _, fraction = text.partition(".")
-    assert len(fraction.rstrip("0")) <= 5
-    return int(whole + fraction.rstrip("0").ljust(5, "0"))
-
-
-def read(path):
-    """The rows of a source file."""
-    return csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
 
 
 def test_every_area_on_every_day_that_a_rate_of_it_changes(book):
@@ -74,34 +57,24 @@ OFFICIAL = {"MN", "TX", "WA"}
 """Where the list is not sure, the state's own file or the table may be."""
 
 
-def areas_of_row(book, row):
-    """The areas that a row of a list is of: the first is the likeliest."""
-    state, fips, name = row["state"], row["county_fips"][2:], row["place_name"]
-    if row["level"] == "place" and row["place_fips"]:
-        return areas_of_place(book, state, book.places(state)[row["place_fips"]], (fips,))
-    if name and row["level"] != "county":
-        keys = {name_key(name), name_key(name.removesuffix(" City"))}
-        cities = [a for a in book.areas.values() if (a.state, a.kind) == (state, "city")]
-        return [area for area in cities if name_key(area.name) in keys]
-    return bases_of(book, state, fips)
-
-
 @at_hand
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
-        ("local_rates_sst_2026Q4.csv", 6_220),
-        ("local_rates_ca_2026Q3.csv", 540),
-        ("local_rates_tx.csv", 139),
-        ("local_rates_il.csv", 304),
-        ("local_rates_co_2025-07.csv", 142),
-        ("vt_towns.csv", 32),
-        ("local_history_tier_b.csv", 340),
+        ("2026-11/local_rates_sst_2026Q4.csv", 6_220),
+        ("2026-11/local_rates_ca_2026Q3.csv", 540),
+        ("2026-11/local_rates_tx.csv", 139),
+        ("2026-11/local_rates_il.csv", 304),
+        ("2026-11/local_rates_co_2025-07.csv", 142),
+        ("2026-11/vt_towns.csv", 32),
+        ("2026-11/local_history_tier_b.csv", 340),
+        ("2026-12/local_history_ca_2023.csv", 786),
+        ("2026-12/local_history_listed_cities.csv", 328),
     ],
 )
 def test_every_row_of_the_lists_on_the_first_and_the_last_day_of_its_span(book, ask, name, rows):
     checked = 0
-    for row in read(SOURCES / "compiled" / "2026-11" / name):
+    for row in read(SOURCES / "compiled" / name):
         state, whole = row["state"], row["use"] == "whole"
         if (state, row["place_name"]) in UNKNOWN_BY_DESIGN or not (whole or state not in OFFICIAL):
             continue
@@ -401,7 +374,11 @@ def test_a_town_that_lies_in_one_large_zip_is_no_sliver_of_it(ask, fields):
 def test_towns_of_alaska_add_up_with_their_borough(ask, state, place, rate):
     answer = ask(state, as_of=DAY, **named(place))
     total, level = rate.split()
-    assert (answer.chosen.combined, answer.chosen.state, answer.confidence) == (int(total), 0, level)
+    assert (answer.chosen.combined, answer.chosen.state, answer.confidence) == (
+        int(total),
+        0,
+        level,
+    )
     told = [w["message"] for w in answer.advisories if w["code"] == "seasonal_rates"]
     assert ["summer" in message for message in told] == [True] * (level == "low")
 
