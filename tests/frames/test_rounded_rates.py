@@ -35,6 +35,6 @@ def test_up_to_2000_dollars_the_tax_is_within_a_cent_of_that_of_the_published_ra
 def test_such_a_rate_is_whole_and_its_rounding_is_no_reason_to_review(rates):
     assert rates["lookup_status"].tolist() == ["ok"] * 3
     assert rates["combined_rate"].astype(str).tolist() == ["0.08188", "0.08271", "0.07646"]
-    assert rates["lookup_warnings"].str.contains("rate_rounded").all()
+    assert rates["warnings"].str.contains("rate_rounded").all()
     assert not rates["lookup_review_reason"].fillna("").str.contains("rate_rounded").any()
     assert not rates["needs_review"].any()
