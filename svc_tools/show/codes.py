@@ -461,6 +461,12 @@ CODES: Mapping[str, Code] = {
         "districts drawn by address may add to the rate",
         to_do="Look the address up with the state: districts add tax.",
     ),
+    "rate_rounded": Code(
+        ("warning",),
+        "the published rate has more than five decimals, and is rounded half up",
+        to_do="Nothing up to $2,000: the tax is off by a cent at most. Above that, use the rate as"
+        " published, which the warning has.",
+    ),
     "unreadable_field": Code(
         ("warning",),
         "a field of the response, such as its city, cannot be read: it is missing here",

@@ -99,7 +99,7 @@ def test_rates_in_the_warnings_are_percentages_too():
 
 
 def test_a_partial_rate_never_looks_whole():
-    done = svc_tools("lookup", "LA", "--zip", "70112", "--embedded")
+    done = svc_tools("lookup", "LA", "--zip", "70601", "--embedded")
     assert "PARTIAL" in done.stdout
     assert "combined" not in done.stdout
     assert "0.00%" not in done.stdout

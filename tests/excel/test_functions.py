@@ -25,7 +25,7 @@ DAY = "2026-07-01"
 
 @pytest.mark.parametrize("state", ["ID", "LA"])
 def test_a_rate_that_lacks_a_part_is_no_number_unless_the_formula_takes_it(state, desk):
-    zip_code = {"ID": "83702", "LA": "70112"}[state]
+    zip_code = {"ID": "83672", "LA": "70601"}[state]
     assert shown(desk, "SVC_STATUS", state, zip_code, DAY) == "partial"
     assert shown(desk, "SVC_RATE", state, zip_code, DAY) == "#PARTIAL"
     assert shown(desk, "SVC_TAX", 100.0, state, zip_code, DAY) == "#PARTIAL"
@@ -398,7 +398,7 @@ def test_a_row_without_a_result_still_has_its_status(desk):
 
 def test_a_part_that_a_result_lacks_is_marked_and_one_that_is_whole_is_shown(desk):
     fields = [["state_rate", "county_rate", "combined_district_rate", "combined_rate"]]
-    louisiana, idaho = shown(desk, "SVC_LOOKUP", [["LA", "70112"], ["ID", "83702"]], fields)
+    louisiana, idaho = shown(desk, "SVC_LOOKUP", [["LA", "70601"], ["ID", "83672"]], fields)
     assert louisiana == [0.05, "#PARTIAL", "#PARTIAL", "#PARTIAL"]
     assert idaho == [0.06, 0.0, "#PARTIAL", "#PARTIAL"]
 

@@ -405,7 +405,7 @@ def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_
         {
             "note": ['=HYPERLINK("http://127.0.0.1/","x")', "+1+1", "@SUM(1)", "plain"],
             "state": ["CA", "MA", "LA", "OR"],
-            "zip": ["94105", "2134", "70112", "97201"],
+            "zip": ["94105", "2134", "70601", "97201"],
             "order_date": pd.to_datetime(["2026-02-01"] * 4),
             "amount": ["4.00", "-19.99", "250.00", "10.00"],
         }

@@ -167,7 +167,7 @@ def test_the_time_of_a_response_is_stored_also_where_there_is_no_rate():
 
 @pytest.fixture(scope="module")
 def outcomes(service):
-    queries = {"NJ": "07030", "LA": "70112", "TX": "75703", "CA": "10001"}
+    queries = {"NJ": "07030", "LA": "70601", "TX": "75703", "CA": "10001"}
     places = [{"state": state, "zip": queries[state], "as_of": "2026-08-03"} for state in queries]
     with Svc(KEY, base_url=service) as client:
         return {item["state"]: one for item, one in lookup_many(places, client=client)}
