@@ -323,3 +323,28 @@ def test_a_share_has_four_decimals_and_is_never_rounded_up(scripted, faults, sha
     faults.will(lambda seen: echo(seen, warnings=[body | ends]))
     made = ROWS[:1].svc.lookup(client=scripted, cache=False, progress=False)
     assert [f"{cell}" for cell in made["lookup_share"]] == [exact]
+
+
+def test_little_confidence_that_a_share_of_90_percent_does_not_explain_is_a_reason(
+    scripted, faults
+):
+    spans = {"code": "zip_spans_jurisdictions", "share": "0.9200"}
+    ends = {"lowest_combined_rate": "0.06250", "highest_combined_rate": "0.08250"}
+    faults.will(lambda seen: echo(seen, warnings=[spans | ends], confidence="low"))
+    options = {"client": scripted, "cache": False, "progress": False}
+    for below in (0, 0.9):
+        made = ROWS[:1].svc.lookup(review_below=below, **options)
+        assert [*made["lookup_review_reason"]] == ["low_confidence"]
+
+
+@pytest.mark.usefixtures("service")
+def test_a_row_of_which_no_tax_is_due_rests_on_no_share(scripted, tmp_path):
+    source = tmp_path / "sales.csv"
+    ROWS.assign(sold=["2026-05-01", "2026-05-01", "2026-07-01", *["2026-05-01"] * 4]).to_csv(
+        source, index=False
+    )
+    register = [{"state": "TX", "nexus_type": "physical", "registered_since": "2026-06-01"}]
+    tax = {"amount": "amount", "contains_tax": False, "nexus": register}
+    made = enrich_file(source, tmp_path / "o.csv", tax=tax, client=scripted, cache=False)
+    found_ = made.totals.on_shares
+    assert (found_.rows, found_.sales, found_.tax) == (1, Decimal("1000.00"), Decimal("82.50"))
