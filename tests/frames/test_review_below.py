@@ -195,6 +195,19 @@ def test_a_file_that_is_read_again_has_the_shares_and_the_same_review(scripted, 
 
 
 @pytest.mark.usefixtures("service")
+def test_the_shares_of_a_csv_with_decimal_commas_are_read(scripted, tmp_path):
+    made = ROWS.svc.lookup(client=scripted, cache=False, progress=False, rates="string")
+    texts = made.astype({"lookup_share": "object"}).map(
+        lambda cell: str(cell).replace(".", ",") if str(cell).startswith("0.") else cell
+    )
+    texts.to_csv(tmp_path / "out.csv", sep=";", index=False)
+    with contextlib.closing(open_table(tmp_path / "out.csv")) as table:
+        read = enriched_file(table, "out.csv")
+    assert found(read.frame, "lookup_share") == SHARES
+    assert read.unread == ()
+
+
+@pytest.mark.usefixtures("service")
 def test_columns_without_the_reasons_are_judged_by_the_threshold_of_their_lookup(scripted):
     options = {"client": scripted, "cache": False, "progress": False}
     made = ROWS.svc.lookup(review_below=0.5, **options)
