@@ -21,7 +21,7 @@ from svc_tools import config
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
 from svc_tools.config import address_checked
 from svc_tools.lookup.options import review_threshold
-from svc_tools.lookup.outcomes import of_other_country, of_response
+from svc_tools.lookup.outcomes import of_other_country, of_response, share_units, shown_share
 from svc_tools.lookup.reviewing import remarks
 from svc_tools.show.codes import (
     CONFIDENCES,
@@ -53,6 +53,8 @@ _COLOURS = {"exact": "green", "high": "green", "medium": "yellow", "low": "red",
 
 _COMPONENT = (prose("Level"), prose("Name"), number("Rate"), "In force since", prose("Source"))
 _CANDIDATE = (prose("Name"), prose("County"), number("Rate"), prose("Why"))
+_HOUSING = number("Housing")
+"""The share of the ZIP's housing, where the response has it."""
 
 
 @grouped
@@ -314,7 +316,14 @@ def _show_full(console: Console, response: TaxResponse) -> None:
     if len(candidates) > 1:
         print_text(console)
         print_text(console, ("Candidates, the one used first", "bold"))
-        print_table(console, _CANDIDATE, map(_candidate, candidates), indent=2)
+        shares = [share_units(candidate.get("share")) for candidate in candidates]
+        known = any(share is not None for share in shares)
+        heads = (*_CANDIDATE[:3], _HOUSING, *_CANDIDATE[3:]) if known else _CANDIDATE
+        rows = [
+            _candidate(candidate, share, shares=known)
+            for candidate, share in zip(candidates, shares, strict=True)
+        ]
+        print_table(console, heads, rows, indent=2)
     elif candidates:
         print_text(console)
         print_text(console, "No other candidates.")
@@ -349,14 +358,16 @@ def _component(component: Mapping[str, object]) -> tuple[str, ...]:
     )
 
 
-def _candidate(candidate: Mapping[str, object]) -> tuple[str, ...]:
-    rate = _percent(candidate.get("combined_rate"))
-    return (
+def _candidate(candidate: Mapping[str, object], share: int | None, *, shares: bool) -> list[str]:
+    """The cells of a candidate; with its share of the ZIP's housing where `shares` are known."""
+    cells = [
         _text(candidate.get("name")),
         _text(candidate.get("county")),
-        rate,
+        _percent(candidate.get("combined_rate")),
+        "" if share is None else shown_share(share),
         _text(candidate.get("why")),
-    )
+    ]
+    return cells if shares else [*cells[:3], *cells[4:]]
 
 
 def _text(value: object) -> str:

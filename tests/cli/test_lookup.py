@@ -377,3 +377,57 @@ def test_a_place_that_names_no_state_is_refused_before_any_request(account, argu
     assert (done.returncode, done.stdout) == (2, "")
     assert said in " ".join(done.stderr.split())
     assert faults.seen == []
+
+
+SPANS = {
+    "code": "zip_spans_jurisdictions",
+    "message": "The ZIP lies in several jurisdictions.",
+    "lowest_combined_rate": "0.06250",
+    "highest_combined_rate": "0.08250",
+    "share": "0.9300",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "variable", "reviewed"),
+    [
+        ((), "", False),
+        (("--review-below", "0.98"), "", True),
+        ((), "0.98", True),
+        (("--review-below", "0.5"), "0.98", False),
+    ],
+)
+def test_review_below_decides_whether_a_share_of_housing_is_enough(
+    account, words, variable, reviewed
+):
+    faults, environment = account
+    faults.will(echoing(warnings=[SPANS], confidence="medium"))
+    environment |= {"SVC_REVIEW_BELOW": variable}
+    done = svc_tools("lookup", "TX", "--zip", "78701", *words, **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = " ".join(done.stdout.split())
+    assert ("93.00% of the ZIP's housing has this one" in shown) is reviewed
+    assert ("The ZIP lies in several jurisdictions." in shown) is not reviewed
+    assert "medium" in shown
+
+
+def test_a_wrong_review_below_is_refused_before_anything_is_requested(account):
+    faults, environment = account
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--review-below", "90%", **environment)
+    assert done.returncode == 2
+    assert "review_below: '90%' cannot be used; expected a share from 0 to 0.98" in done.stderr
+    done = svc_tools("lookup", "TX", "--zip", "78701", **environment, SVC_REVIEW_BELOW="90%")
+    assert done.returncode == 2
+    assert "SVC_REVIEW_BELOW is '90%'; expected a share" in done.stderr
+    assert faults.seen == []
+
+
+def test_a_full_answer_shows_the_share_of_housing_of_each_candidate(account):
+    faults, environment = account
+    extra = b'"candidates": [{"name": "A", "combined_rate": "0.08250", "share": "0.9300"},'
+    extra += b'{"name": "B", "combined_rate": "0.06250", "share": null}]'
+    faults.will(answer(body=GOOD.rstrip()[:-1] + b", " + extra + b"}"))
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--full", **environment)
+    candidates = done.stdout.split("Candidates")[1]
+    assert "Housing" in candidates
+    assert "93.00%" in candidates

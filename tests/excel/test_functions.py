@@ -191,6 +191,24 @@ def test_warnings_are_sentences_and_empty_where_there_is_nothing_to_know(faults,
     assert new == "Something_new."
 
 
+def test_a_share_of_housing_is_a_fraction_and_decides_as_the_environment_says(
+    faults, scripted_desk, monkeypatch
+):
+    spans = {"code": "zip_spans_jurisdictions", "message": "several", "share": "0.9300"}
+    ends = {"lowest_combined_rate": "0.06250", "highest_combined_rate": "0.08250"}
+    faults.will(echoing(warnings=[spans | ends], confidence="medium"))
+    place = ("TX", "78701", DAY)
+    assert shown(scripted_desk, "SVC_FIELD", "lookup_share", *place) == 0.93
+    assert shown(scripted_desk, "SVC_FIELD", "needs_review", *place) is False
+    assert shown(scripted_desk, "SVC_STATUS", *place) == "ok"
+    monkeypatch.setenv("SVC_REVIEW_BELOW", "0.98")
+    assert shown(scripted_desk, "SVC_FIELD", "needs_review", *place) is True
+    assert shown(scripted_desk, "SVC_STATUS", *place) == "review"
+    assert "93.00% of the ZIP's housing" in shown(scripted_desk, "SVC_WARNINGS", *place)
+    fields = dict(row[:2] for row in shown(scripted_desk, "SVC_FIELDS"))
+    assert fields["lookup_share"] == "fraction: 0.93 is 93%"
+
+
 def test_source_and_time_of_one_cell_and_of_the_session(faults, scripted, scripted_desk):
     assert shown(scripted_desk, "SVC_SOURCE") == faults.base_url
     assert shown(scripted_desk, "SVC_ASOF") is None

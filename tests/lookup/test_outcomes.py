@@ -356,3 +356,9 @@ def test_any_cells_are_one_reason_and_no_row_is_lost(cells):
     most = max(told, key=told.__getitem__)
     assert reason.startswith(f"zip: {most!r}")
     assert (f"(and {len(told) - 1:,} other value" in reason) is (len(told) > 1)
+
+
+def test_a_result_shows_the_share_of_the_housing_that_has_its_rate():
+    shown = Outcome("ok", None, found_as(share=9300))._repr_html_()
+    assert "Share of the ZIP" in shown
+    assert "93.00%" in shown
