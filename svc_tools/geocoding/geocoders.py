@@ -185,6 +185,8 @@ class OfUser(Geocoder):
     def __init__(self, choice: object) -> None:
         method = getattr(choice, "geocode", None)
         self._call: Callable[[str], object] = method if callable(method) else choice  # type: ignore[assignment]  # `LookupOptions` checks it
+        # geopy's RateLimiter: None may be an error that it did not raise, which is not to be stored
+        self._may_hide_errors = getattr(choice, "swallow_exceptions", False) is True
         self.name, self.where = _names_of(choice)
 
     def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
@@ -202,8 +204,9 @@ class OfUser(Geocoder):
                     if failures == _FAILURES:
                         raise GeocoderError(f"{type(error).__name__}: {error}") from error
                     continue
-                found[address] = _found(result)
                 failures = 0
+                if result is not None or not self._may_hide_errors:
+                    found[address] = _found(result)
                 if time.monotonic() - since >= _COMMIT:
                     take(found)
                     found, since = {}, time.monotonic()

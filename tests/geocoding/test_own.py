@@ -83,6 +83,21 @@ def test_a_geocoder_of_geopy_decides_by_a_similar_match(look_up, stored):
     assert len(nominatim.asked) == 2  # the limited one is the same geocoder
 
 
+def test_an_error_that_a_rate_limiter_returns_as_no_match_is_not_stored(look_up, stored):
+    """That of geopy does so unless it is made with `swallow_exceptions=False`."""
+    nominatim = Nominatim()
+    limited = RateLimiter(nominatim.geocode)
+    limited.swallow_exceptions = True
+    found, notes = look_up("1 Oak St", "2 Oak St", geocode=limited)
+    assert found == [BY_POINT, BY_ZIP]
+    assert any("1 without a response" in note for note in notes)
+    assert [one.addresses for one in stored()] == [1]
+    limited.swallow_exceptions = False
+    look_up("1 Oak St", "2 Oak St", geocode=limited)
+    assert [(one.addresses, one.unmatched) for one in stored()] == [(2, 1)]
+    assert len(nominatim.asked) == 3
+
+
 def middle(address, asked=None):
     """A function from an address to a point."""
     if asked is not None:
