@@ -10,6 +10,7 @@ import re
 import threading
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -213,8 +214,8 @@ HELP = {
         " ship-from once contains-tax contains-shipping part refunds order currency decimal"
     ),
     "Files": (
-        "prefix columns detail sheet delimiter encoding report report-columns by-month layout"
-        " save-layout force"
+        "prefix columns detail review-below sheet delimiter encoding report report-columns by-month"
+        " layout save-layout force"
     ),
     "The run": "locked plan price resume geocode concurrency deadline yes json quiet strict",
 }
@@ -370,6 +371,7 @@ VALUES = {
     "prefix": "svc_",
     "columns": LookupOptions(columns=["combined_rate"]).columns,
     "detail": True,
+    "review_below": Decimal("0.9500"),
     "cache": "kept.db",
     "locked": "kept.svclock",
     "geocode": "census",

@@ -164,6 +164,10 @@ _STAKE = {
         "the tax at the highest rate of the places that fit less that at the lowest; where only the"
         " tax on delivery is in doubt, that tax"
     ),
+    "expected": (
+        "an expectation: that difference times the share of the ZIP's housing that has another rate"
+        " (1 less lookup_share)"
+    ),
     "tax": "the whole tax of the row",
     "tax_high": "no tax: the most that it can be (tax_high)",
     "estimate": (
