@@ -17,7 +17,7 @@ from svc_tools.service.ratebook.imports.draft import (
     RowError,
     fraction_units,
 )
-from svc_tools.service.ratebook.schema import LIMITS, TABLES, Setting, table_text
+from svc_tools.service.ratebook.schema import LIMITS_FOLDER, TABLES, Setting, table_text
 
 from .facts import EDITION
 
@@ -267,15 +267,16 @@ def write_book(draft: Draft, limits: PlaceLimits, report: CompileReport, out_dir
         _write(out_dir / name, data)
         report.rows[name] = len(tables[name])
         report.sizes[name] = len(data)
-    folder = out_dir / LIMITS
-    folder.mkdir(exist_ok=True)
+    folder = out_dir / LIMITS_FOLDER
+    if limits.files:
+        folder.mkdir(exist_ok=True)
     for path in folder.glob("*.npz"):
         if path.stem not in limits.files:
             path.unlink()
     for state, data in limits.files.items():
         _write(folder / f"{state}.npz", data)
-    report.rows[LIMITS] = len(limits.files)
-    report.sizes[LIMITS] = sum(map(len, limits.files.values()))
+    report.rows[LIMITS_FOLDER] = len(limits.files)
+    report.sizes[LIMITS_FOLDER] = sum(map(len, limits.files.values()))
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _PROVED = "publisher_effective_date"
 _SPANS = "zip_spans_jurisdictions"
+_NEAR = "address_near_boundary"
 _MISMATCH = "place_input_mismatch"
 _EARLIEST = timedelta(hours=14)
 """How much earlier than in UTC a day begins where it begins first."""
@@ -132,7 +133,8 @@ def reasons_of(
     codes = {*REVIEWED.intersection(warnings)}
     low, high = ends
     enough = share is not None and share >= below
-    if low is not None and low != high and not enough:
+    # a limit near by says it more precisely
+    if low is not None and low != high and not enough and _NEAR not in codes:
         codes.add("several_rates")
     if _SPANS in warnings and low is None:
         codes.add(_SPANS)

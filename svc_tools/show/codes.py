@@ -83,6 +83,9 @@ _FULL_ADDRESS = (
     f"{_WHICH} look it up with the street address (the embedded service needs the state's boundary"
     " file for that), or ask the state."
 )
+_WHICH_SIDE = (
+    "Find out on which side it lies: look the address up with the state, or check the coordinates."
+)
 _LOCAL_PART = "Get the local rate from the state before you charge or file tax."
 _WRONG_PLACE = "the city or the ZIP is wrong, and with it perhaps the rate"
 _OTHER_STATE = "another state would have another rate"
@@ -303,6 +306,29 @@ CODES: Mapping[str, Code] = {
         "the ZIP lies in several jurisdictions, and their rates may differ",
         "whether they differ is not known; a full address decides",
         _FULL_ADDRESS,
+    ),
+    "address_near_boundary": Code(
+        ("review",),
+        "the point or address is near a limit of a city or county, and the rate beyond is another",
+        "rate_low and rate_high say how far the rate may be off; the exact side decides",
+        _WHICH_SIDE,
+        review=True,
+    ),
+    "address_match_contradicts": Code(
+        ("review",),
+        "the address that the geocoder found is in another state, ZIP or city than the one given",
+        _WRONG_PLACE,
+        "Check the address against the order.",
+        review=True,
+        own_records=True,
+    ),
+    "point_not_used": Code(
+        ("review",),
+        "the coordinates cannot be those of the row's place, and its ZIP decided",
+        "the coordinates or the ZIP are wrong, and with them perhaps the rate",
+        "Check the coordinates and the ZIP Code against the order.",
+        review=True,
+        own_records=True,
     ),
     "zip_of_another_state": Code(
         ("review",),

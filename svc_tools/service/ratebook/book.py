@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from svc_tools.service.ratebook.schema import (
     LATER_TABLES,
-    LIMITS,
+    LIMITS_FOLDER,
     TABLES,
     Area,
     ChangedPlace,
@@ -268,7 +268,7 @@ class Book:
                 CityLimits,
             )
 
-            read = CityLimits.read(self._limits[state], f"{LIMITS}/{state}.npz")
+            read = CityLimits.read(self._limits[state], f"{LIMITS_FOLDER}/{state}.npz")
             found = self._limits_read.setdefault(state, read)
         return found
 
@@ -406,7 +406,7 @@ def compiled_book(path: Path | None) -> Book:
                 f"{file} is cut off: expected whole lines; install this package again"
                 " (pip install --force-reinstall), or compile the book again"
             )
-    shapes = sorted(folder.joinpath(LIMITS).glob("*.npz"))
+    shapes = sorted(folder.joinpath(LIMITS_FOLDER).glob("*.npz"))
     book = Book(files, {file.stem: file.read_bytes() for file in shapes})
     if path is not None:
         collecting = gc.isenabled()

@@ -8,7 +8,6 @@ ZIP place nearest to the point within that county.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,14 +79,14 @@ class Spot(NamedTuple):
 
     Attributes:
         hits: the counties that it lies in or near, the nearest first.
-        near_edge: it is near the boundary of its county, so that the map may end near by.
+        at_edge: the map ends near by.
         place: the code of the place of the state that holds it; empty where none does.
         limits: as `city_limits.Around.limits`.
         elsewhere: another state, a city of which holds it; empty where none does.
     """
 
     hits: tuple[Hit, ...]
-    near_edge: bool
+    at_edge: bool
     place: str = ""
     limits: tuple[tuple[str, float], ...] = ()
     elsewhere: str = ""
@@ -126,7 +125,11 @@ def survey(
             ):
                 if found.place:
                     spots[n] = spots[n]._replace(elsewhere=other)
-    return spots
+    ends = frozenset(_where_map_ends(spots, lats, lngs))
+    return [
+        spot._replace(at_edge=False) if spot.at_edge and n not in ends else spot
+        for n, spot in enumerate(spots)
+    ]
 
 
 def _arrays(points: Sequence[tuple[float, float]]) -> tuple[Numbers, Numbers]:
@@ -168,34 +171,46 @@ def locate_point(
     if local and state not in _TOWNS_TAX and book.city_limits(state) is not None:
         return _by_limits(book, state, point, spot, reach)
     hits = [hit for hit in spot.hits if hit.state == state]
-    counties = [hit.county for hit in hits]
-    near = places_near(book, state, counties[0], *point)
     notes, doubtful, outside = _at_the_edge(book, state, point, spot, hits)
-    found = Location(
-        "state",
-        "state",
+    if not local:
+        place = nearest_place(book, state, hits[0].county, *point)
+        return Location(
+            "state",
+            "state",
+            f"the point {point[0]}, {point[1]}",
+            city=place.city if place else None,
+            county=hits[0].county,
+            near_boundary=doubtful,
+            off_map=outside,
+            advisories=notes,
+            point=point,
+            nearest_zip=place.zip if place else None,
+        ).of_kind("point", state, doubtful, outside)
+    near = places_near(book, state, hits[0].county, *point)
+    counties = tuple([hit.county for hit in hits])
+    memo = ("near", state, counties, tuple([place.zip for place in near]))
+    options = book.memo.get(memo)
+    if not isinstance(options, tuple):
+        options = book.remember(memo, _options_near(book, state, counties, near))
+    if not options:
+        raise no_rate(book, state, counties[0])
+    far_from_home = bool(near) and _outside(book, state, near[0])
+    doubtful = doubtful or len(hits) > 1
+    areas = tuple([(option.area.id, option.why) for option in options if option.area])
+    return Location(
+        "coordinates",
+        "nearest",
         f"the point {point[0]}, {point[1]}",
+        options,
         city=near[0].city if near else None,
         county=counties[0],
+        outside=far_from_home,
         near_boundary=doubtful,
         off_map=outside,
         advisories=notes,
         point=point,
         nearest_zip=near[0].zip if near else None,
-    )
-    if not local:
-        return found
-    options = _options_near(book, state, counties, near)
-    if not options:
-        raise no_rate(book, state, counties[0])
-    return replace(
-        found,
-        via="coordinates",
-        decided="nearest",
-        options=options,
-        outside=bool(near) and _outside(book, state, near[0]),
-        near_boundary=doubtful or len(hits) > 1,
-    )
+    ).of_kind("near", state, areas, far_from_home, doubtful, outside)
 
 
 def names_at(book: Book, state: str, location: Location) -> list[str]:
@@ -352,7 +367,9 @@ def _choice(book: Book, state: str, kind: Kind) -> _Choice:
     where = _called(book, state, kind.place, kind.county)
     options = {chosen.id: AreaOption(chosen, f"lies in {where}")}
     doubts: dict[str, tuple[str, list[str]]] = {}
-    beyond = [(area, "unplaced", "", where) for area in others if area]
+    beyond: list[tuple[Area, str, str | None, str]] = [
+        (area, "unplaced", None, where) for area in others if area
+    ]
     beyond += _beyond(book, state, kind)
     beyond.sort(key=lambda found: DOUBTS.index(found[1]))
     for area, doubt, key, name in beyond:
@@ -360,7 +377,7 @@ def _choice(book: Book, state: str, kind: Kind) -> _Choice:
             continue
         options.setdefault(area.id, AreaOption(area, f"lies near {name}"))
         keys = doubts.setdefault(area.id, (doubt, []))[1]
-        if key:
+        if key is not None:
             keys.append(key)
     limits = tuple(Limit(area, doubt, tuple(keys)) for area, (doubt, keys) in doubts.items())
     return _Choice(tuple(options.values()), limits)
@@ -405,9 +422,15 @@ def _place(book: Book, state: str, code: str) -> PlaceRow:
 
 def _counties_of(book: Book, state: str, code: str) -> list[str]:
     """The counties of a place, the main one first."""
+    memo = ("counties of a place", state, code)
+    known = book.memo.get(memo)
+    if isinstance(known, list):
+        return known
     place = _place(book, state, code)
     parts = (fips for area in own_areas(book, state, place) for fips in area.counties)
-    return list(dict.fromkeys((*place.counties.split(), *parts)))
+    found = list(dict.fromkeys((*place.counties.split(), *parts)))
+    book.memo[memo] = found
+    return found
 
 
 def _called(book: Book, state: str, code: str, fips: str) -> str:
@@ -458,7 +481,7 @@ def _at_the_edge(
         return (), False, False
     others = sorted({hit.state for hit in spot.hits} - {state})
     outside = not spot.place and hits[0].degrees > 0
-    edge = not spot.place and not outside and spot.near_edge and _map_ends_near(*point)
+    edge = not spot.place and not outside and spot.at_edge
     if not (others or outside or edge):
         return (), False, False
     what = f"the point {point[0]}, {point[1]}"
@@ -612,15 +635,24 @@ def _counties(lats: Numbers, lngs: Numbers) -> list[tuple[tuple[Hit, ...], bool]
     return [(tuple(hits), edge) for hits, edge in zip(found, near.tolist(), strict=True)]
 
 
-def _map_ends_near(lat: float, lng: float) -> bool:
-    """Whether the map ends within about a kilometer: the sea, Canada or Mexico are that near."""
-    from shapely import Point, union_all  # noqa: PLC0415 - heavy, and seldom needed
+def _where_map_ends(spots: Sequence[Spot], lats: Numbers, lngs: Numbers) -> list[int]:
+    """The positions of points within about a kilometer of which the map ends.
 
+    There the sea, Canada or Mexico are that near.
+    """
+    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
+    import shapely  # noqa: PLC0415 - the same
+
+    near = [n for n, spot in enumerate(spots) if spot.at_edge and spot.hits and not spot.place]
+    if not near:
+        return []
     county_map = _map()
-    around = Point(lng, lat).buffer(_NEAR_DEGREES)
-    near = county_map.tree.query(around, predicate="intersects")
-    land = union_all([county_map.tree.geometries[index] for index in near])
-    return bool(around.difference(land).area > _EDGE_SHARE * around.area)
+    around = shapely.buffer(shapely.points(lngs[near], lats[near]), _NEAR_DEGREES)
+    of, at = county_map.tree.query(around, predicate="intersects")
+    parts = shapely.area(shapely.intersection(around[of], county_map.tree.geometries[at]))
+    land = np.bincount(of, parts, len(near))
+    ends = shapely.area(around) - land > _EDGE_SHARE * shapely.area(around)
+    return [n for n, end in zip(near, ends.tolist(), strict=True) if end]
 
 
 def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> list[PostalRow]:
@@ -629,18 +661,26 @@ def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> 
     They are those of its county, or of the state when that has none: the nearest, and each that
     is not twice as far, or within about five kilometers.
     """
-    by_county = _places(book, state)
-    narrow = math.cos(math.radians(lat))
-    away = sorted(
-        (math.hypot(there_lat - lat, (there_lng - lng) * narrow), place.zip, place)
-        for there_lat, there_lng, place in by_county.get(county) or by_county.get("") or ()
-    )
-    reach = max(_TOWN_DEGREES, 2 * away[0][0]) if away else 0.0
-    return [place for degrees, _, place in away if degrees <= reach]
+    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
+
+    away, places = _apart_from_places(book, state, county, lat, lng)
+    if not places:
+        return []
+    reach = max(_TOWN_DEGREES, 2 * math.sqrt(away.min())) ** 2
+    near = np.flatnonzero(away <= reach)
+    return [places[n] for n in near[np.argsort(away[near], kind="stable")].tolist()]
 
 
 def nearest_place(book: Book, state: str, county: str, lat: float, lng: float) -> PostalRow | None:
     """The first of `places_near`."""
+    away, places = _apart_from_places(book, state, county, lat, lng)
+    return places[int(away.argmin())] if places else None
+
+
+def _apart_from_places(
+    book: Book, state: str, county: str, lat: float, lng: float
+) -> tuple[Numbers, list[PostalRow]]:
+    """The ZIP places of a county, and the squares of their distances in degrees."""
     import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
 
     memo = ("places in arrays", state, county)
@@ -649,16 +689,12 @@ def nearest_place(book: Book, state: str, county: str, lat: float, lng: float) -
         by_county = _places(book, state)
         entries = by_county.get(county) or by_county.get("") or ()
         entries = sorted(entries, key=lambda entry: entry[2].zip)  # of two as near, the first
-        places = [place for *_, place in entries]
-        known = np.array([entry[:2] for entry in entries]).reshape(-1, 2), places
-        book.memo[memo] = known
+        middles = np.array([entry[:2] for entry in entries]).reshape(-1, 2)
+        known = book.memo[memo] = middles, [place for *_, place in entries]
     middles, places = known
-    if not places:
-        return None
     apart = middles - (lat, lng)
     apart[:, 1] *= math.cos(math.radians(lat))
-    found: PostalRow = places[int(np.einsum("ij,ij->i", apart, apart).argmin())]
-    return found
+    return np.einsum("ij,ij->i", apart, apart), places
 
 
 def _places(book: Book, state: str) -> _Places:

@@ -342,7 +342,7 @@ TABLES: dict[str, type] = {
 """Every table of a book and the class of its rows."""
 LATER_TABLES = frozenset({"changed_places.csv"})
 """Tables that books compiled by earlier releases do not have: there they have no rows."""
-LIMITS = "limits"
+LIMITS_FOLDER = "limits"
 """The folder of a book that holds the limits of cities, a file `XX.npz` for each state."""
 
 _FLAGS = {"": None, "true": True, "false": False}
