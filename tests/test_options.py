@@ -217,7 +217,7 @@ HELP = {
         "prefix columns detail review-below sheet delimiter encoding report report-columns by-month"
         " layout save-layout force"
     ),
-    "The run": "locked plan price resume concurrency deadline yes json quiet strict",
+    "The run": "locked plan price resume geocode concurrency deadline yes json quiet strict",
 }
 
 
@@ -374,6 +374,7 @@ VALUES = {
     "review_below": Decimal("0.9500"),
     "cache": "kept.db",
     "locked": "kept.svclock",
+    "geocode": "census",
     "concurrency": 3,
     "deadline": 7.5,
     "sheet": "Sales",
@@ -423,6 +424,7 @@ def test_every_option_of_a_file_arrives_where_it_counts(scripted, tmp_path, monk
 
     monkeypatch.setattr(enriching, "FileJob", Job)
     monkeypatch.setattr(sources, "look_up", looked_up)
+    monkeypatch.setattr(sources, "geocoding_of", lambda one, **_: seen.update(geocode=one))
     monkeypatch.setattr(job, "open_table", opened)
     monkeypatch.setattr(rates, "as_layout", lambda given: seen.update(layout=given))
     monkeypatch.setattr(enriching, "read_lock", locked)

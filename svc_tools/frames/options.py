@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.options import (
         DecimalMark,
+        GeocodeChoice,
         MoneyPart,
         Option,
         RateForm,
@@ -72,6 +73,7 @@ class SharedArguments(TypedDict, total=False):
     review_below: Decimal | float | str | None
     cache: CacheChoice
     locked: str | Path | None
+    geocode: GeocodeChoice
     concurrency: int
     deadline: float | None
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_left, bisect_right
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import unquote
 
+from svc_sdk import TaxResponse
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.lookup.outcomes import (
     STOPPED,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from svc_sdk import AsyncSvc, Svc
+    from svc_sdk.wire import Call
+    from svc_tools.base.positions import Position
     from svc_tools.config import Computation, Located
     from svc_tools.tables.places import Place
 
@@ -222,7 +225,8 @@ class Computed:
         except (ValueError, TypeError) as error:  # the client would refuse it as well
             return _Span(*_ALWAYS, Outcome("failed", f"{type(error).__name__}: {error}"))
         try:
-            return self._run.place(unquote(call.path.rpartition("/")[2]), call.params)
+            state = unquote(call.path.rpartition("/")[2])
+            return self._run.place(state, call.params, place.position)
         except Exception as error:  # noqa: BLE001 - as in `__init__`
             return self._failed(place.state, error)
 
@@ -255,6 +259,34 @@ class Computed:
         self._remembered[key] = known
 
 
+def response_at(
+    client: EmbeddedSvc, call: Call, position: Position, day: date | None = None
+) -> TaxResponse:
+    """The response to a lookup of the embedded service whose place has a position.
+
+    Args:
+        client: the client; its lookups are computed in this process.
+        call: the request, which cannot hold the position.
+        position: that of its ZIP or address.
+        day: the day of the request; today where left out.
+
+    Raises:
+        SvcError: as `client.lookup` of the same place.
+    """
+    try:
+        run = client.computation()
+        assert run is not None  # noqa: S101 - its lookups are computed in this process
+        with closing(run):
+            located = run.place(unquote(call.path.rpartition("/")[2]), call.params, position)
+            _, _, answer, error = located.on((day or run.today).toordinal())
+    except Exception as raised:
+        raise client.refusal(raised, call.path) from raised
+    if answer is None:
+        raise client.refusal(error or LookupError(call.path), call.path)
+    full = ("mode", "full") in call.params
+    return TaxResponse.model_validate(answer.full() if full else answer.simple())
+
+
 class _Span(NamedTuple):
     """An outcome from a day on until before another; `lasts`: whether it is remembered."""
 
@@ -283,13 +315,13 @@ class _Known(NamedTuple):
 
 def _in_zip(run: Computation, place: Place) -> Located | None:
     """The place where a ZIP alone names it, as nearly every place of a year of orders."""
-    others = place.address, place.city, place.location, place.lat, place.lng
+    others = place.address, place.city, place.location, place.lat, place.lng, place.position
     if others == _NONE and isinstance(place.state, str) and isinstance(place.zip, str):
         return run.in_zip(place.state, place.zip)
     return None
 
 
-_NONE = (None,) * 5
+_NONE = (None,) * 6
 
 
 class _Answer:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.params import read_lookup, read_params
 from svc_tools.service.problems import NO_SUCH_PATH, PATH_NOT_FOUND, Problem
 from svc_tools.service.ratebook import NotResolved, Query
 from svc_tools.service.ratebook.own import OwnBookChanged
-from svc_tools.service.ratebook.query import Position
 from svc_tools.service.ratebook.resolver import days_of_change, is_dated, locate, rate
 from svc_tools.service.ratebook.spans import EVER, span_of
 from svc_tools.service.rates import LOOKUP_PARAMS, local_day, no_rate_problem
@@ -21,6 +20,7 @@ from svc_tools.service.rates import LOOKUP_PARAMS, local_day, no_rate_problem
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from svc_tools.base.positions import Position
     from svc_tools.service.books import BookKeeper
     from svc_tools.service.ratebook import Book, ResolvedRate
     from svc_tools.service.ratebook.by_boundary import BoundaryStore
@@ -110,15 +110,14 @@ class Computation:
         self,
         state: str,
         params: Iterable[tuple[str, str]],
-        position: tuple[Any, ...] | None = None,
+        position: Position | None = None,
     ) -> Located:
         """The place of a request.
 
         Args:
             state: the last segment of its path, decoded.
             params: its query string, decoded.
-            position: where its ZIP or address is on the map, as the fields of `Position`: no
-                request can say.
+            position: where its ZIP or address is on the map: no request can say.
 
         Raises:
             Problem: 400 for what was given, 404 for a path that is not that of a lookup.
@@ -127,7 +126,7 @@ class Computation:
             raise Problem(404, PATH_NOT_FOUND, NO_SUCH_PATH)
         query = read_lookup(state, read_params(params, *LOOKUP_PARAMS)).query
         if position is not None:
-            query = query._replace(position=Position(*position))
+            query = query._replace(position=position)
         return Located(self._book, query, self._spot_of(query))
 
     def _spot_of(self, query: Query) -> Spot | None:

@@ -11,29 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from datetime import date
 
+    from svc_tools.base.positions import Position as Position  # noqa: PLC0414 - its modules read it here
     from svc_tools.service.ratebook.rating import AdvisoryFields
     from svc_tools.service.ratebook.schema import Area
-
-
-class Position(NamedTuple):
-    """Where the place of a row is on the map, beside its ZIP or address.
-
-    Attributes:
-        lat: latitude in degrees.
-        lng: longitude in degrees.
-        match: how it is known: `given` (by the row itself), or by a geocoder that found the
-            address `exact` or one that is `similar`.
-        zip: the ZIP of the address that the geocoder found; empty where it gives none.
-        city: its city, likewise.
-        state: its state, likewise.
-    """
-
-    lat: float
-    lng: float
-    match: str
-    zip: str = ""
-    city: str = ""
-    state: str = ""
 
 
 class Query(NamedTuple):
