@@ -188,7 +188,8 @@ class Computed:
         except (ValueError, TypeError) as error:  # the client would refuse it as well
             return _Span(*_ALWAYS, Outcome("failed", f"{type(error).__name__}: {error}"))
         try:
-            return self._run.place(unquote(call.path.rpartition("/")[2]), call.params)
+            state = unquote(call.path.rpartition("/")[2])
+            return self._run.place(state, call.params, place.position)
         except Exception as error:  # noqa: BLE001 - as in `__init__`
             return self._failed(place.state, error)
 
@@ -249,13 +250,13 @@ class _Known(NamedTuple):
 
 def _in_zip(run: Computation, place: Place) -> Located | None:
     """The place where a ZIP alone names it, as nearly every place of a year of orders."""
-    others = place.address, place.city, place.location, place.lat, place.lng
+    others = place.address, place.city, place.location, place.lat, place.lng, place.position
     if others == _NONE and isinstance(place.state, str) and isinstance(place.zip, str):
         return run.in_zip(place.state, place.zip)
     return None
 
 
-_NONE = (None,) * 5
+_NONE = (None,) * 6
 
 
 class _Answer:

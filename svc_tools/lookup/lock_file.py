@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
 _FORMAT = "svclock"
-_VERSION = 1 + len(FOUND_FIELDS) - len(FIRST_FIELDS)
-"""The version of the lines; a new field of `Found` raises it by one."""
+_VERSION = 2 + len(FOUND_FIELDS) - len(FIRST_FIELDS)
+"""The version of the lines: a new field of `Found` raises it by one, as the position did."""
 _NEWER = "a newer release of svc-tools wrote it; upgrade to that one, or freeze the lookup again"
 _UNKNOWN = f"not known to this release; {_NEWER}"
 _AGAIN = "freeze the lookup again, or fetch the file again from where it was stored"
@@ -284,7 +284,8 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 def _plausible(place: Place) -> Place:
-    if not all(isfinite(degrees) for degrees in (place.lat, place.lng) if degrees is not None):
+    given = place.lat, place.lng, *(place.position or ())[:2]
+    if not all(isfinite(degrees) for degrees in given if degrees is not None):
         raise ValueError("expected latitude and longitude in degrees")
     return place
 
@@ -377,6 +378,9 @@ def line_of(place: Place, outcome: Outcome, *, detail: bool) -> dict[str, Any]:
     query = {name: getattr(place, name) for name in _PLACE}
     if place.as_of is not None:
         query["as_of"] = place.as_of.isoformat()
+    if place.position is not None:
+        named = place.position._asdict().items()
+        query["position"] = {name: value for name, value in named if value != ""}
     line: dict[str, Any] = {"question": _present(query), "detail": detail or None}
     line |= {name: getattr(outcome, name) for name in _OUTCOME}
     if outcome.looked_up_at is not None:

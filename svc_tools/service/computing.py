@@ -20,6 +20,7 @@ from svc_tools.service.rates import LOOKUP_PARAMS, local_day, no_rate_problem
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from svc_tools.base.positions import Position
     from svc_tools.service.books import BookKeeper
     from svc_tools.service.ratebook import Book, ResolvedRate
     from svc_tools.service.ratebook.by_boundary import BoundaryStore
@@ -79,19 +80,23 @@ class Computation:
             return Located(self._book, Query(state, zip=zip_code))
         return None
 
-    def place(self, state: str, params: Iterable[tuple[str, str]]) -> Located:
+    def place(
+        self, state: str, params: Iterable[tuple[str, str]], position: Position | None = None
+    ) -> Located:
         """The place of a request.
 
         Args:
             state: the last segment of its path, decoded.
             params: its query string, decoded.
+            position: the coordinates of its ZIP or address, where they are known.
 
         Raises:
             Problem: 400 for what was given, 404 for a path that is not that of a lookup.
         """
         if "/" in state:
             raise Problem(404, PATH_NOT_FOUND, NO_SUCH_PATH)
-        return Located(self._book, read_lookup(state, read_params(params, *LOOKUP_PARAMS)).query)
+        query = read_lookup(state, read_params(params, *LOOKUP_PARAMS)).query
+        return Located(self._book, query._replace(position=position))
 
 
 class Memories:

@@ -13,6 +13,7 @@ from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from svc_tools.base.positions import Position  # noqa: TC001 - lock files are validated by it
 from svc_tools.base.short_forms import readings
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.country_codes import country_code
@@ -62,7 +63,11 @@ class _Hashed:
 
 @dataclass(frozen=True, slots=True)
 class Place(_Hashed):
-    """One query to the service. Equal places are requested once."""
+    """One query to the service. Equal places are requested once.
+
+    A position stands beside a ZIP or an address; it is no mode of its own, and no request has it:
+    the embedded service reads it.
+    """
 
     state: str
     mode: Mode
@@ -73,6 +78,7 @@ class Place(_Hashed):
     lat: float | None = None
     lng: float | None = None
     as_of: date | None = None
+    position: Position | None = None
 
     def __hash__(self) -> int:
         """The hash of its fields, computed once per process: hashes of text differ between them."""
@@ -86,7 +92,7 @@ class Place(_Hashed):
     def hash_apart_from_day(self) -> int:
         """The hash without the day: the same for the same place on any day."""
         fields = (self.address, self.city, self.zip, self.location, self.lat, self.lng)
-        return hash((self.state, self.mode, *fields))
+        return hash((self.state, self.mode, *fields, self.position))
 
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `Svc.lookup`, the state apart."""
@@ -133,6 +139,15 @@ class PlaceQuery:
     zip_repaired: bool = False
     named_city: str | None = None
     """The row's city where it is not sent: it is compared with the response instead."""
+
+    @property
+    def position(self) -> Position | None:
+        """The position beside the ZIP or address of the place, where one is known."""
+        return self.place.position
+
+    def at(self, position: Position | None) -> PlaceQuery:
+        """The same query with a position beside its ZIP or address."""
+        return replace(self, place=replace(self.place, position=position))
 
 
 _BY_ITSELF = DateTerms().style().settled()

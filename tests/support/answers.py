@@ -8,6 +8,7 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
+from svc_tools.base.positions import Position, PositionMatch
 from svc_tools.config import Source
 from svc_tools.lookup.columns import FACTS
 from svc_tools.lookup.outcomes import Component, Found, Outcome
@@ -23,7 +24,8 @@ _TEXT = st.just("],[") | st.text(st.characters(exclude_categories=()), max_size=
 """Any text at all, with control characters, quotes and halves of surrogate pairs."""
 _MAYBE = st.none() | _TEXT
 _UNITS = st.integers(0, 99_999)
-_DEGREES = st.none() | st.floats(-180, 180)
+_NUMBERS = st.floats(-180, 180)
+_DEGREES = st.none() | _NUMBERS
 
 _ZIPS = st.builds(
     Place,
@@ -43,6 +45,16 @@ PLACES = _ZIPS | st.builds(
     lat=_DEGREES,
     lng=_DEGREES,
     as_of=st.none() | st.dates(),
+    position=st.none()
+    | st.builds(
+        Position,
+        _NUMBERS,
+        _NUMBERS,
+        st.sampled_from(get_args(PositionMatch)),
+        zip=_TEXT,
+        city=_TEXT,
+        state=_TEXT,
+    ),
 )
 """Any place that the types allow, not only those that cells can mean."""
 

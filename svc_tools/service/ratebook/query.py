@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from datetime import date
 
+    from svc_tools.base.positions import Position
     from svc_tools.service.ratebook.rating import AdvisoryFields
     from svc_tools.service.ratebook.schema import Area
 
@@ -29,6 +30,7 @@ class Query(NamedTuple):
         lng: longitude in degrees.
         as_of: the day the rate is wanted for; `None` is today.
         period: the quarter code as the caller gave it, for `meta.period` only.
+        position: the coordinates of its ZIP or address, where a caller in this process has them.
     """
 
     state: str
@@ -41,6 +43,7 @@ class Query(NamedTuple):
     lng: float | None = None
     as_of: date | None = None
     period: str | None = None
+    position: Position | None = None
 
 
 class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404), not a fault
