@@ -289,6 +289,15 @@ CODES: Mapping[str, Code] = {
         other_city=True,
         own_records=True,
     ),
+    "point_not_used": Code(
+        ("review",),
+        "the coordinates given do not decide, and the ZIP Code or the address did",
+        "the coordinates are not exact, or are of another place: where the ZIP Code fits several"
+        " rates, another one may apply",
+        "Correct the coordinates, with four decimals or more, or leave them out.",
+        review=True,
+        own_records=True,
+    ),
     "several_rates": Code(
         ("review",),
         "the place fits several jurisdictions, and their rates differ",

@@ -63,6 +63,14 @@ class Inputs:
     """How the dates of the column `as_of` are read."""
     reading: Reading = field(default_factory=Reading)
     """What the columns of the file mean, apart from its amounts."""
+    point_named: bool = True
+    """Whether the coordinates decide beside a ZIP or an address: not where they were only found."""
+
+    @property
+    def used(self) -> dict[str, Hashable]:
+        """The columns that are used for every row: not coordinates found beside a ZIP."""
+        passed = () if self.point_named else ("lat", "lng")
+        return {role: label for role, label in self.columns.items() if role not in passed}
 
     @property
     def export(self) -> Export | None:
@@ -147,14 +155,37 @@ def find_inputs(
     if dates.date_format and "as_of" not in {**columns, **scalars}:
         raise ValueError("date_format: no column is the date of the sale; choose it")
     billing = "" if export is None else _billing_note(export, frame)
-    used = used_notes(columns, scalars, export)
-    no_state = "" if "state" in named else _no_state_note(columns.keys() | scalars.keys(), left)
-    notes = tuple(filter(None, (*used, *usual.notes, no_state, billing, note)))
+    inputs = Inputs(columns, scalars, (), style, point_named=_decides(columns, scalars, named))
+    used = used_notes(inputs.used, scalars, export)
+    known = inputs.used.keys() | scalars.keys()
+    no_state = "" if "state" in named else _no_state_note(known, left)
+    points = _points_note(inputs)
+    notes = tuple(filter(None, (*used, *usual.notes, points, no_state, billing, note)))
     own = free_labels(frame)
     reading = (
         rows_of_file(frame, own, columns) if export is None else reading_of_export(export, own)
     )
-    return Inputs(columns, scalars, notes, style, reading)
+    return replace(inputs, notes=notes, reading=reading)
+
+
+def _decides(
+    columns: Mapping[str, Hashable], scalars: Mapping[str, object], named: Mapping[str, object]
+) -> bool:
+    """Whether coordinates decide: they were named, or stand beside neither a ZIP nor an address."""
+    if "lat" not in columns or "lat" in named or "lng" in named:
+        return True
+    return {"zip", "address"}.isdisjoint(columns.keys() | scalars.keys())
+
+
+def _points_note(inputs: Inputs) -> str:
+    """That coordinates were found and not used, and how they are."""
+    if inputs.point_named:
+        return ""
+    lat, lng = (repr(inputs.columns[role]) for role in ("lat", "lng"))
+    return (
+        f"coordinates found, not used where a row has a ZIP or an address: lat={lat}, lng={lng}"
+        " use them"
+    )
 
 
 def _as_given(
