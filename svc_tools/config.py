@@ -54,6 +54,11 @@ _ZONE_VARIABLE = "SVC_TZ"
 """The seller's time zone: times in UTC have their date there."""
 _DELIVERY_VARIABLE = "SVC_DELIVERY"
 """Whether the seller's buyers can avoid the charge for delivery: see `DeliveryAs`."""
+GEOCODE_VARIABLE = "SVC_GEOCODE"
+"""Whether lookups of street addresses use a geocoder: "census"."""
+_GEOCODE_URL_VARIABLE = "SVC_GEOCODE_URL"
+"""Where that geocoder is, such as a copy of it in the own network."""
+_CENSUS_URL = "https://geocoding.geo.census.gov/geocoder"
 _RECEIPTS_VARIABLE = "SVC_RECEIPTS"
 """The folder of the receipts of nexus removals."""
 EXCEL_VARIABLE = "SVC_EXCEL"
@@ -593,6 +598,38 @@ def seller_delivery() -> DeliveryAs | None:
             " delivery, such as by picking the goods up) or only (every order is shipped)"
         )
     return found
+
+
+def geocoder() -> Literal["census"] | None:
+    """`SVC_GEOCODE`: the geocoder of lookups that name none; `None` where they use none.
+
+    Raises:
+        ConfigurationError: it is neither "census" nor "off".
+    """
+    value = _variable(GEOCODE_VARIABLE).casefold()
+    if not value or value in _OFF:
+        return None
+    if value == "census":
+        return "census"
+    raise ConfigurationError(
+        f"{GEOCODE_VARIABLE} is {value!r}; expected census (addresses are sent to the geocoder of"
+        " the US Census Bureau) or off"
+    )
+
+
+def geocoder_url() -> str:
+    """`SVC_GEOCODE_URL`: the address of the Census Bureau's geocoder, or of a copy of it.
+
+    Raises:
+        ConfigurationError: it is no address.
+    """
+    url = _variable(_GEOCODE_URL_VARIABLE) or _CENSUS_URL
+    try:
+        checked_url(url)
+    except ValueError as error:
+        reason = str(error).removeprefix("base_url: ")
+        raise ConfigurationError(f"{_GEOCODE_URL_VARIABLE}: {reason}") from None
+    return url.rstrip("/")
 
 
 def is_python_chosen() -> bool:

@@ -1,4 +1,4 @@
-"""`svc-tools cache ...`: the cached results of lookups."""
+"""`svc-tools cache ...`: the cached results of lookups, and what geocoders found."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from rich.console import Console
 
 from svc_tools import config
 from svc_tools.cli.common import explained
+from svc_tools.geocoding.store import addresses_info, addresses_path, clear_addresses
 from svc_tools.lookup.cache import cache_info, clear_cache, is_of_service
 from svc_tools.show.display import number, print_table, print_text, prose
 
 if TYPE_CHECKING:
+    from svc_tools.geocoding.store import AddressesInfo, GeocoderInfo
     from svc_tools.lookup.cache import CacheInfo, SourceInfo
 
 
 cache = typer.Typer(
     no_args_is_help=True,
     help="The cached results of lookups, so that no lookup is billed twice. They are in one"
-    f" file, readable by you alone; {config.CACHE_VARIABLE} names another file, or 'off' for none.",
+    f" file, readable by you alone; {config.CACHE_VARIABLE} names another file, or 'off' for none."
+    " Beside it is that of the addresses which a geocoder was sent.",
 )
 
 _File = Annotated[
@@ -40,6 +43,16 @@ _HEADS = (
     number("Temporary"),
     number("Expired"),
     "Newest",
+)
+_GEOCODERS = (
+    prose("Geocoder"),
+    number("Addresses"),
+    number("Exact"),
+    number("Similar"),
+    number("Several matches"),
+    number("No match"),
+    "First",
+    "Last",
 )
 _DIGEST = 12
 _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
@@ -60,11 +73,13 @@ def show_info(
                 json.dumps({"path": None, "note": note}) if as_json else f"The cache is {note}."
             )
             return
-        info = cache_info(path)
+        info, sent = cache_info(path), addresses_info(_beside(path))
     if as_json:
-        typer.echo(json.dumps(asdict(info), indent=2, default=_plain))
+        told = asdict(info) | {"addresses": asdict(sent)}
+        typer.echo(json.dumps(told, indent=2, default=_plain))
         return
     _show(Console(highlight=False), info)
+    _show_addresses(Console(highlight=False), sent)
 
 
 @cache.command("clear")
@@ -75,6 +90,15 @@ def clear(
         typer.Option(help="Only results of this service: its address, or 'embedded'."),
     ] = None,
     expired: Annotated[bool, typer.Option("--expired", help="Only what expired.")] = False,
+    addresses: Annotated[
+        bool,
+        typer.Option(
+            "--addresses", help="What geocoders found, instead of results; --service names one."
+        ),
+    ] = False,
+    unmatched: Annotated[
+        bool, typer.Option("--unmatched", help="With --addresses: only those without one match.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask to confirm.")] = False,
     file: _File = None,
 ) -> None:
@@ -83,6 +107,13 @@ def clear(
         path = _path(file)
         if path is None:
             raise ValueError(f"the cache is off ({config.CACHE_VARIABLE}); name a file with --file")
+        if addresses and expired:
+            raise ValueError("--expired: addresses are stored for good; leave it out")
+        if unmatched and not addresses:
+            raise ValueError("--unmatched: give it with --addresses")
+        if addresses:
+            _clear_addresses(_beside(path), service, unmatched=unmatched, yes=yes)
+            return
         info = cache_info(path)
         chosen = [
             source
@@ -110,6 +141,36 @@ def clear(
         print_text(console, f"Removed: {removed:,}.")
 
 
+def _clear_addresses(path: Path, geocoder: str | None, *, unmatched: bool, yes: bool) -> None:
+    """Remove addresses, after saying which."""
+    info, console = addresses_info(path), Console(highlight=False)
+    chosen = [one for one in info.geocoders if geocoder in {None, one.geocoder}]
+    if geocoder is not None and not chosen and info.geocoders:
+        known = ", ".join(one.geocoder for one in info.geocoders)
+        raise ValueError(f"there are no addresses of {geocoder}; there are those of {known}")
+    goes = sum(one.ties + one.unmatched if unmatched else one.addresses for one in chosen)
+    for note in info.notes:
+        print_text(console, note)
+    if not goes:
+        print_text(console, f"Nothing to remove in {path}.")
+        return
+    kind = "addresses without one match" if unmatched else "addresses"
+    of = ", ".join(one.geocoder for one in chosen)
+    print_text(console, f"{goes:,} {kind} of {of} in {path} will be removed.")
+    print_text(console, "The next lookup with that geocoder sends them again.")
+    if not yes and not typer.confirm("Remove them?"):
+        raise typer.Exit(1)
+    removed = clear_addresses(path, geocoder=geocoder, unmatched=unmatched)
+    print_text(console, f"Removed: {removed:,}.")
+
+
+def _beside(path: Path) -> Path:
+    """The file of addresses beside a cache."""
+    beside = addresses_path(path)
+    assert beside is not None  # noqa: S101 - it has a path
+    return beside
+
+
 def _plain(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
@@ -133,6 +194,26 @@ def _show(console: Console, info: CacheInfo) -> None:
     if info.sources:
         console.print()
         print_table(console, _HEADS, [_row(source) for source in info.sources])
+
+
+def _show_addresses(console: Console, info: AddressesInfo) -> None:
+    """What geocoders found, where any was used."""
+    if info.size is None:
+        return
+    total = sum(one.addresses for one in info.geocoders)
+    console.print()
+    words = f" {info.path}: {total:,} sent to geocoders, stored for good, {_size(info.size)}"
+    print_text(console, ("Addresses", "bold"), words)
+    for note in info.notes:
+        print_text(console, note)
+    if info.geocoders:
+        console.print()
+        print_table(console, _GEOCODERS, [_geocoder_row(one) for one in info.geocoders])
+
+
+def _geocoder_row(one: GeocoderInfo) -> tuple[str, ...]:
+    counts = (one.addresses, one.exact, one.similar, one.ties, one.unmatched)
+    return (one.geocoder, *(f"{count:,}" for count in counts), one.oldest, one.newest)
 
 
 def _row(source: SourceInfo) -> tuple[str, ...]:

@@ -276,6 +276,9 @@ def _show_plan(plan: Plan, *, as_json: bool) -> None:
             for refusal in plan.refused
         ],
         "notes": list(plan.notes),
+        "geocoder": plan.geocoder,
+        "to_geocode": plan.to_geocode,
+        "geocoded": plan.geocoded,
     }
     typer.echo(json.dumps(summary, indent=2))
 

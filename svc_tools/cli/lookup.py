@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from rich.console import Console
@@ -17,9 +17,13 @@ from rich.text import Text
 
 from svc_sdk import Advisory, ServiceError, TaxResponse
 from svc_sdk.rates import rate_to_decimal
+from svc_sdk.wire import lookup_call
 from svc_tools import config
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
 from svc_tools.config import address_checked
+from svc_tools.geocoding.positions import geocoding_of
+from svc_tools.lookup.computed import Ends, response_at
+from svc_tools.lookup.options import check_geocode
 from svc_tools.lookup.outcomes import of_other_country, of_response
 from svc_tools.lookup.reviewing import remarks
 from svc_tools.show.codes import (
@@ -34,7 +38,8 @@ from svc_tools.show.codes import (
     total_rate,
 )
 from svc_tools.show.display import number, print_table, print_text, prose, read_in
-from svc_tools.tables.places import Cells, Refusal, same_place, where
+from svc_tools.show.meters import say
+from svc_tools.tables.places import Cells, Place, Refusal, same_place, where
 from svc_tools.tables.states import (
     Elsewhere,
     agreed_state,
@@ -47,6 +52,9 @@ from svc_tools.tables.states import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from svc_sdk import Svc
+    from svc_tools.base.positions import Position
 
 _COLOURS = {"exact": "green", "high": "green", "medium": "yellow", "low": "red", "none": "red"}
 
@@ -78,6 +86,9 @@ def lookup(
     lng: Annotated[float | None, typer.Option(help="Longitude in degrees, with --lat.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Date of the sale, as 2024-05-01.")] = None,
     period: Annotated[str | None, typer.Option(help="A quarter instead, as 20243.")] = None,
+    geocode: Annotated[
+        str | None, typer.Option(help="census: send the street address to its geocoder.")
+    ] = None,
     full: Annotated[bool, typer.Option("--full", help="Candidates and components too.")] = False,
     as_json: Json = False,
     service: Service,
@@ -88,19 +99,24 @@ def lookup(
         typed = _read(place, _Typed(None, zip_code, address, city, location))
         state = _state(typed, lat, lng)
         compared = city if typed.zip and not typed.address else None
-        with address_checked(client):
-            response = client.lookup(
-                state,
-                zip=_zip(typed.zip, state),
-                address=typed.address,
-                city=None if compared else city,
-                location=typed.location,
-                lat=lat,
-                lng=lng,
-                as_of=as_of,
-                period=period,
-                mode="full" if full else "simple",
-            )
+        query: dict[str, Any] = {
+            "zip": _zip(typed.zip, state),
+            "address": typed.address,
+            "city": None if compared else city,
+            "location": typed.location,
+            "lat": lat,
+            "lng": lng,
+            "as_of": as_of,
+            "period": period,
+        }
+        position = _position(client, geocode, state, query)
+        mode: Literal["full", "simple"] = "full" if full else "simple"
+        if position is not None and isinstance(client, config.EmbeddedSvc):
+            call = lookup_call(state, **query, mode=mode)
+            response = response_at(client, call, position, _first_day(as_of or period))
+        else:
+            with address_checked(client):
+                response = client.lookup(state, **query, mode=mode)
         if why := of_other_country(response):
             raise ServiceError(f"The response cannot be used: {why}.")
         if compared:
@@ -111,6 +127,42 @@ def lookup(
             _show(Console(), response, service=config.service_name(client), as_of=as_of or period)
         if total_rate(response) is None:
             raise typer.Exit(NO_RESULT)
+
+
+def _position(
+    client: Svc, geocode: str | None, state: str, query: Mapping[str, Any]
+) -> Position | None:
+    """The position of the address by the geocoder; `None` where none is wanted or found.
+
+    Raises:
+        ValueError: no such geocoder, or the service resolves addresses itself.
+    """
+    check_geocode(geocode)
+    geocoding = geocoding_of(geocode)
+    if geocoding is None:
+        return None
+    if not (isinstance(client, config.EmbeddedSvc) and client.is_here):
+        why = f"the service {config.service_name(client)} resolves addresses itself"
+        if geocode is not None:
+            raise ValueError(f"geocode: {why}; leave --geocode out")
+        say([f"{config.GEOCODE_VARIABLE} is not used: {why}"])
+        return None
+    if not query["address"]:
+        return None
+    place = Place(state, "address", query["address"], query["city"], query["zip"])
+    position = geocoding.positions([place], Ends(None)).get(place)
+    say(geocoding.notes)
+    return position
+
+
+def _first_day(given: str | None) -> date | None:
+    """The day of a lookup by its date or quarter, as `_day` says it."""
+    if given is None:
+        return None
+    quarter = _PERIOD.fullmatch(given)
+    if quarter is None:
+        return date.fromisoformat(given)
+    return date(int(quarter[1]), 3 * int(quarter[2]) - 2, 1)
 
 
 def _compared(response: TaxResponse, city: str) -> TaxResponse:

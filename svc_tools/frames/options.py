@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.options import (
         DecimalMark,
+        GeocodeChoice,
         MoneyPart,
         Option,
         RateForm,
@@ -70,6 +71,7 @@ class SharedArguments(TypedDict, total=False):
     detail: bool
     cache: CacheChoice
     locked: str | Path | None
+    geocode: GeocodeChoice
     concurrency: int
     deadline: float | None
 

@@ -86,8 +86,7 @@ _STEPS = (_FIRST,)
 
 A step that a release has taken never changes.
 """
-_SCHEMA = len(_STEPS)
-_COLUMNS = (
+_COLUMNS: tuple[tuple[str, str], ...] = (
     ("source", "id, service, account, told, quota, quota_told"),
     ("profile", "id, text, sum"),
     ("answer", "source, place, detail, expires, body, sum"),
@@ -348,21 +347,46 @@ class NotUsableError(Exception):
     """The file cannot be used, and is left as it is; the message gives the reason."""
 
 
+class FileKind(NamedTuple):
+    """What a file holds, and how it is made.
+
+    Attributes:
+        name: what it is, for notes.
+        application: the application id in its header.
+        steps: what makes each schema from the one before; see `_STEPS`.
+        columns: the tables and their columns, by which a damaged file is told.
+        numbered: the tables whose numbers begin at random.
+    """
+
+    name: str
+    application: int
+    steps: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    numbered: tuple[str, ...] = ()
+
+
+RESULTS = FileKind("cache", _APPLICATION, _STEPS, _COLUMNS, ("source", "profile"))
+
+
 class CacheFile:
     """One connection to the file at a path. Not for two threads at once: the caller has a lock.
 
     Args:
         path: the file; it is made with its folder where it is missing.
         notes: takes sentences for the user; a new list where left out.
+        kind: what it holds; results where left out.
 
     Raises:
         NotUsableError: of a newer release or another program, or not accessible.
         sqlite3.Error: busy, or not accessible in another way.
     """
 
-    def __init__(self, path: Path, notes: list[str] | None = None) -> None:
+    def __init__(
+        self, path: Path, notes: list[str] | None = None, kind: FileKind | None = None
+    ) -> None:
         """Open the file; one that is damaged is moved aside, and an empty one takes its place."""
         self.path = path
+        self._kind = kind or RESULTS
         self.notes: list[str] = [] if notes is None else notes
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -399,7 +423,8 @@ class CacheFile:
             isolation_level=None,
             check_same_thread=False,
         )
-        _prepare(self.connection, mode="delete" if is_on_network(self.path) else "wal")
+        mode = "delete" if is_on_network(self.path) else "wal"
+        _prepare(self.connection, self._kind, mode=mode)
         if not made:
             make_private(self.path)
         self._identity = _identity(self.path)
@@ -417,7 +442,7 @@ class CacheFile:
         if _kind(error) != sqlite3.SQLITE_ERROR:
             return _is_damage(error)
         try:  # a table or column that is gone, or a fault of the statement
-            _check_tables(self.connection)
+            _check_tables(self.connection, self._kind)
         except _FAULTS as found:
             return _is_damage(found) or _kind(found) == sqlite3.SQLITE_ERROR
         return False
@@ -472,8 +497,8 @@ class CacheFile:
         # only now: closed in its place, its log would be written into it and removed
         self.close()
         self.notes.append(
-            f"the cache {self.path} {why}; it was set aside as {target.name}, and a new one was"
-            " created"
+            f"the {self._kind.name} {self.path} {why}; it was set aside as {target.name}, and a new"
+            " one was created"
         )
 
     def close(self) -> None:
@@ -573,7 +598,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _prepare(connection: sqlite3.Connection, *, mode: str) -> None:
+def _prepare(connection: sqlite3.Connection, kind: FileKind, *, mode: str) -> None:
     """Check the program and release of the file, make the tables that it lacks, set its journal.
 
     Raises:
@@ -581,18 +606,19 @@ def _prepare(connection: sqlite3.Connection, *, mode: str) -> None:
         DamageError: a part of it is missing.
     """
     application, schema, tables = _stamp(connection)
-    if _steps_for(application, schema, tables):
-        application, schema = _make_tables(connection)
-    if application != _APPLICATION:
+    if _steps_for(kind, application, schema, tables):
+        application, schema = _make_tables(connection, kind)
+    if application != kind.application:
         with suppress(sqlite3.OperationalError):
-            _check_tables(connection)
+            _check_tables(connection, kind)
             raise DamageError("its header was changed by something else")
         raise NotUsableError("it is another program's database; name another path in SVC_CACHE")
-    if schema > _SCHEMA:
+    if schema > len(kind.steps):
         raise NotUsableError(
-            f"it is of a newer release (its schema is {schema}, this release knows {_SCHEMA})"
+            f"it is of a newer release (its schema is {schema}, this release knows"
+            f" {len(kind.steps)})"
         )
-    _check_tables(connection)
+    _check_tables(connection, kind)
     # The journal mode is a property of the file, and stays: a write-ahead log lets readers go on
     # during a write. Where the file is in use, or its disk cannot, all works without.
     with suppress(sqlite3.OperationalError):
@@ -611,20 +637,20 @@ def _stamp(connection: sqlite3.Connection) -> tuple[int, int, int]:
     return application, schema, tables
 
 
-def _check_tables(connection: sqlite3.Connection) -> None:
+def _check_tables(connection: sqlite3.Connection, kind: FileKind) -> None:
     """Check that the tables have our columns; an `OperationalError` where not."""
-    for table, columns in _COLUMNS:
+    for table, columns in kind.columns:
         connection.execute(f"SELECT {columns} FROM {table} LIMIT 0")  # noqa: S608 - our own names
 
 
-def _steps_for(application: int, schema: int, tables: int) -> tuple[str, ...]:
+def _steps_for(kind: FileKind, application: int, schema: int, tables: int) -> tuple[str, ...]:
     """The steps that a file lacks: all of them where it is new, none where it is another's."""
     if not (application or schema or tables):
-        return _STEPS
-    return _STEPS[max(schema, 1) :] if application == _APPLICATION else ()
+        return kind.steps
+    return kind.steps[max(schema, 1) :] if application == kind.application else ()
 
 
-def _make_tables(connection: sqlite3.Connection) -> tuple[int, int]:
+def _make_tables(connection: sqlite3.Connection, kind: FileKind) -> tuple[int, int]:
     """Create the tables, or bring those of an earlier release up to date, in one transaction.
 
     Returns:
@@ -633,18 +659,18 @@ def _make_tables(connection: sqlite3.Connection) -> tuple[int, int]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         application, schema, tables = _stamp(connection)  # another process may have been faster
-        steps = _steps_for(application, schema, tables)
+        steps = _steps_for(kind, application, schema, tables)
         for statement in (text for step in steps for text in step.strip().split(";\n")):
             connection.execute(statement)
         if steps and not tables:
             # numbers of this file alone: a page of another cache fits nothing in it
-            for table in ("source", "profile"):
+            for table in kind.numbered:
                 values = (table, secrets.randbelow(2**31))
                 connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", values)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA application_id = {kind.application}")
         if steps:
-            connection.execute(f"PRAGMA user_version = {_SCHEMA}")
-            application, schema = _APPLICATION, _SCHEMA
+            connection.execute(f"PRAGMA user_version = {len(kind.steps)}")
+            application, schema = kind.application, len(kind.steps)
         connection.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):

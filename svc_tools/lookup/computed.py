@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import time
 from bisect import bisect_left, bisect_right
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import unquote
 
+from svc_sdk import TaxResponse
 from svc_tools.config import EmbeddedAsyncSvc, EmbeddedSvc
 from svc_tools.lookup.outcomes import (
     STOPPED,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from svc_sdk import AsyncSvc, Svc
+    from svc_sdk.wire import Call
+    from svc_tools.base.positions import Position
     from svc_tools.config import Computation, Located
     from svc_tools.tables.places import Place
 
@@ -220,6 +223,34 @@ class Computed:
         if len(self._remembered) >= _REMEMBERED:
             self._remembered.clear()
         self._remembered[key] = known
+
+
+def response_at(
+    client: EmbeddedSvc, call: Call, position: Position, day: date | None = None
+) -> TaxResponse:
+    """The response to a lookup of the embedded service whose place has a position.
+
+    Args:
+        client: the client; its lookups are computed in this process.
+        call: the request, which cannot hold the position.
+        position: that of its ZIP or address.
+        day: the day of the request; today where left out.
+
+    Raises:
+        SvcError: as `client.lookup` of the same place.
+    """
+    try:
+        run = client.computation()
+        assert run is not None  # noqa: S101 - its lookups are computed in this process
+        with closing(run):
+            located = run.place(unquote(call.path.rpartition("/")[2]), call.params, position)
+            _, _, answer, error = located.on((day or run.today).toordinal())
+    except Exception as raised:
+        raise client.refusal(raised, call.path) from raised
+    if answer is None:
+        raise client.refusal(error or LookupError(call.path), call.path)
+    full = ("mode", "full") in call.params
+    return TaxResponse.model_validate(answer.full() if full else answer.simple())
 
 
 class _Span(NamedTuple):

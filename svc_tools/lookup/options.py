@@ -13,7 +13,7 @@ import warnings
 from dataclasses import Field, dataclass, field, fields, replace
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, get_args
 
 from svc_sdk import Svc
 from svc_tools.config import DELIVERIES, seller_zone
@@ -24,7 +24,7 @@ from svc_tools.tables.places import GRAINS
 if TYPE_CHECKING:
     import datetime as dt
     import threading
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
     from datetime import date, tzinfo
 
     from svc_tools.base.progress import Progress
@@ -65,6 +65,19 @@ Fact: TypeAlias = Literal["column", "answer", "table", "optional", "figures", "b
 - figures: it decides the figures of a tax;
 - breakdown: it requests the table of that name.
 """
+
+
+class SupportsGeocode(Protocol):
+    """A geocoder, as those of geopy are."""
+
+    def geocode(self, address: str, /) -> object:
+        """The location of an address, with `latitude` and `longitude`; `None` for no match."""
+
+
+GeocodeChoice: TypeAlias = (
+    "Literal['census', 'off', False] | SupportsGeocode | Callable[[str], object] | None"
+)
+"""A geocoder: "census", one of geopy, or a function from an address to a point or `None`."""
 
 _Value = TypeVar("_Value")
 _EVERYWHERE: Mapping[Road, str] = {}
@@ -231,6 +244,8 @@ class LookupOptions:
     locked: str | Path | None = option(
         None, "Results of a .svclock file.", RUN, kind=Path | None,
         not_on=_SELDOM)
+    geocode: GeocodeChoice = option(
+        None, "census: send street addresses to its geocoder.", RUN, not_on=_SELDOM)
     concurrency: int = option(16, "Requests under way at once.", RUN, least=1, not_on=_SELDOM)
     deadline: float | None = option(
         None, "Seconds for the requests.", RUN, kind=float | None, not_on=_SELDOM)
@@ -240,6 +255,11 @@ class LookupOptions:
     def __post_init__(self) -> None:
         """Validate every option; which column has which role is decided by the rows."""
         _check_choices(self)
+        check_geocode(self.geocode)
+        if self.locked is not None and is_geocoded(self.geocode):
+            raise ValueError(
+                "locked and geocode: a locked lookup requests nothing; leave one of them out"
+            )
         if self.client is not None and not isinstance(self.client, Svc):
             raise TypeError(f"client: expected svc_sdk.Svc, not {type(self.client).__name__}")
         if self.locked is not None and self.client is not None:
@@ -281,6 +301,30 @@ def dates_of(date_format: str | None, tz: str | tzinfo | None) -> DateTerms:
         TypeError: an argument has the wrong type.
     """
     return DateTerms(date_format, time_zone(tz), seller_zone() or UTC)
+
+
+def is_geocoded(choice: object) -> bool:
+    """Whether an argument `geocode` names a geocoder."""
+    return not (choice is None or choice is False or choice == "off")
+
+
+def check_geocode(choice: object) -> None:
+    """Refuse what is no geocoder.
+
+    Raises:
+        ValueError: a name that is not known.
+        TypeError: no name, and nothing that can be called.
+    """
+    if not is_geocoded(choice):
+        return
+    if isinstance(choice, str):
+        if choice != "census":
+            raise ValueError(f"geocode: {choice!r} is not known; expected 'census' or 'off'")
+    elif not callable(getattr(choice, "geocode", choice)):
+        raise TypeError(
+            "geocode: expected 'census', 'off', a geocoder of geopy, or a function from an address"
+            f" to latitude and longitude, not {type(choice).__name__}"
+        )
 
 
 def _columns(given: Any, *, detail: bool) -> tuple[str, ...] | None:  # noqa: ANN401 - checked here

@@ -56,6 +56,9 @@ class Plan:
         quota_remaining: how many lookups the account had left this month, where that is known.
         notes: what was decided by default, in sentences.
         computed: whether the results are computed in this process, without a request.
+        geocoder: the geocoder that gets street addresses, and where it is; `None` for none.
+        to_geocode: how many addresses would be sent to it.
+        geocoded: how many further addresses it was sent by earlier runs, whose results are stored.
     """
 
     rows: int
@@ -70,6 +73,9 @@ class Plan:
     quota_remaining: int | None = None
     notes: tuple[str, ...] = ()
     computed: bool = False
+    geocoder: str | None = None
+    to_geocode: int = 0
+    geocoded: int = 0
 
     @property
     def cost(self) -> Decimal | None:
@@ -99,7 +105,8 @@ class Plan:
         if self.computed:
             title = f"{size}: computed here by {printable(the_service(self.service))}, no requests"
             tables = [_refused(self)] if self.refused else []
-            return Note(title, [*map(capital, self.notes)]), *tables
+            notes = [*map(capital, self.notes), *_sent(self)]
+            return Note(title, notes), *tables
         requests = counted(self.to_ask, "lookup")
         money = ""
         if self.price is not None and self.cost is not None:
@@ -139,6 +146,16 @@ def _distinct_places(plan: Plan) -> Table:
         short = "" if plan.fits_quota else ": NOT ENOUGH for this"
         rows.append(("Lookups left this month", f"{plan.quota_remaining:,}{short}"))
     return Table(("What", number("Number")), rows, "Distinct places and dates")
+
+
+def _sent(plan: Plan) -> list[str]:
+    """How many addresses would be sent where to."""
+    if plan.geocoder is None:
+        return []
+    known = f", {plan.geocoded:,} more are stored from earlier runs" if plan.geocoded else ""
+    of = f"{plan.to_geocode:,} street address{'' if plan.to_geocode == 1 else 'es'}"
+    where = f"would be sent to {printable(plan.geocoder)}"
+    return [f"{of} {where}{known}. Only street, city, state and ZIP are sent"]
 
 
 def _refused(plan: Plan) -> Table:

@@ -81,14 +81,17 @@ class Computation:
         return None
 
     def place(
-        self, state: str, params: Iterable[tuple[str, str]], position: Position | None = None
+        self,
+        state: str,
+        params: Iterable[tuple[str, str]],
+        position: Position | None = None,
     ) -> Located:
         """The place of a request.
 
         Args:
             state: the last segment of its path, decoded.
             params: its query string, decoded.
-            position: the coordinates of its ZIP or address, where they are known.
+            position: where its ZIP or address is on the map: no request can say.
 
         Raises:
             Problem: 400 for what was given, 404 for a path that is not that of a lookup.
@@ -96,7 +99,9 @@ class Computation:
         if "/" in state:
             raise Problem(404, PATH_NOT_FOUND, NO_SUCH_PATH)
         query = read_lookup(state, read_params(params, *LOOKUP_PARAMS)).query
-        return Located(self._book, query._replace(position=position))
+        if position is not None:
+            query = query._replace(position=position)
+        return Located(self._book, query)
 
 
 class Memories:

@@ -473,8 +473,8 @@ def test_a_folder_and_a_file_without_rights_are_no_reason_to_fail(path):
 def _unsynced(prepare):
     """A damage is of the bytes, not of the disk: without waiting for that, tests are faster."""
 
-    def prepare_unsynced(connection, *, mode):
-        prepare(connection, mode=mode)
+    def prepare_unsynced(connection, kind, *, mode):
+        prepare(connection, kind, mode=mode)
         connection.execute("PRAGMA synchronous = OFF")
 
     return prepare_unsynced

@@ -198,9 +198,8 @@ def test_what_is_no_row_is_damage(path, client, row):
 
 def test_a_cache_of_an_earlier_schema_is_used_on(path, client, monkeypatch):
     step = "ALTER TABLE answer ADD COLUMN further TEXT;\nCREATE TABLE more (number INTEGER);\n"
-    steps = [*getattr(cache_store, "_STEPS", ()), step]
-    monkeypatch.setattr(cache_store, "_STEPS", steps, raising=False)
-    monkeypatch.setattr(cache_store, "_SCHEMA", 2)
+    known = cache_store.RESULTS
+    monkeypatch.setattr(cache_store, "RESULTS", known._replace(steps=(*known.steps, step)))
     assert stored(path, client) == RESULTS
     cache = Cache(path, clock=lambda: AT)
     cache.store(source_of(client), [(AUSTIN, RESULTS[DALLAS])], detail=False)

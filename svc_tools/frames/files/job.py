@@ -239,7 +239,9 @@ class FileJob:
 
     def plan(self, source: ResultSource, *, price: Decimal | None = None) -> Plan:
         """What `resolve` will take; sends no request."""
-        return survey_plan(self.surveyed, source, price=price, notes=self.notes)
+        return survey_plan(
+            self.surveyed, source, price=price, notes=self.notes, geocoding=source.geocoding
+        )
 
     def resolve(
         self,

@@ -36,6 +36,7 @@ from svc_tools.frames.lookup.sources import (
 from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import check_layout
 from svc_tools.frames.orders.orders import Orders
+from svc_tools.geocoding.positions import geocoding_of
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import read_lock
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
     from svc_tools.frames.lookup.sources import Results, ResultSource
     from svc_tools.frames.options import LookupOptions
+    from svc_tools.geocoding.positions import Geocoding
     from svc_tools.lookup import Outcome
 
 
@@ -296,10 +298,12 @@ def make_plan_of(survey: Survey, options: LookupOptions, price: Decimal | None) 
             client = connect() if configured() else running_embedded()
             stack.enter_context(client or contextlib.nullcontext())
         source = None
+        geocoding = None if client is not None else geocoding_of(options.geocode, options.cache)
         if client is not None:
             cache = stack.enter_context(opened_cache(options.cache, of=client))
             source = source_for(client, cache, options)
-        return survey_plan(survey, source, price=price, notes=notes_of(survey))
+            geocoding = source.geocoding
+        return survey_plan(survey, source, price=price, notes=notes_of(survey), geocoding=geocoding)
 
 
 def survey_plan(
@@ -308,6 +312,7 @@ def survey_plan(
     *,
     price: Decimal | None = None,
     notes: Iterable[str] = (),
+    geocoding: Geocoding | None = None,
 ) -> Plan:
     """What resolving the queries of a survey will take; sends no request.
 
@@ -316,9 +321,11 @@ def survey_plan(
         source: the source; `None` for the embedded service before it runs.
         price: dollars a lookup.
         notes: how the arguments were found.
+        geocoding: that of street addresses; `None` for none.
     """
     queries, cached, quota = survey.queries, 0, None
     left: dict[str, int] = dict.fromkeys(GRAINS, 0)
+    to_send = None if geocoding is None else geocoding.plan(queries.wanted("day").places)
     if source is None or source.is_computed:
         grain, places = BookSource.grain, len(queries.wanted(BookSource.grain))
     else:
@@ -340,4 +347,7 @@ def survey_plan(
         quota_remaining=quota,
         notes=(*notes, *period_notes(grain, survey.inputs)),
         computed=source is None or source.is_computed,
+        geocoder=None if to_send is None else to_send.where,
+        to_geocode=0 if to_send is None else to_send.addresses,
+        geocoded=0 if to_send is None else to_send.known,
     )

@@ -251,7 +251,9 @@ def _from_file(
             today = next(
                 (_moment(moment).astimezone().date() for moment in moments if moment), None
             )
-            source = BookSource(client, LookupOptions(detail=lookup.detail), today=today)
+            source = BookSource(
+                client, LookupOptions(detail=lookup.detail, geocode="off"), today=today
+            )
         known, where = {}, "the rate book is another one by now"
         if source.source == lookup.source:
             results = source.resolve(survey.queries)

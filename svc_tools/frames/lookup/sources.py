@@ -17,6 +17,7 @@ import numpy as np
 from svc_tools.base.memory import all_stay
 from svc_tools.base.progress import stage
 from svc_tools.config import (
+    GEOCODE_VARIABLE,
     EmbeddedSvc,
     Source,
     embedded_source,
@@ -25,6 +26,7 @@ from svc_tools.config import (
     source_of,
 )
 from svc_tools.frames.lookup.queries import DAY_SPAN, Wanted
+from svc_tools.geocoding.positions import geocoding_of
 from svc_tools.lookup import Outcome, look_up, refused
 from svc_tools.lookup.computed import Computed, Ends
 from svc_tools.lookup.engine import RunOptions
@@ -38,9 +40,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_sdk import Svc
+    from svc_tools.base.positions import Position
     from svc_tools.base.progress import Progress
     from svc_tools.frames.lookup.columns import Inputs
     from svc_tools.frames.lookup.queries import Queries
+    from svc_tools.geocoding.positions import Geocoding
     from svc_tools.lookup.cache import ResultStore
     from svc_tools.lookup.lock_file import Lock
     from svc_tools.lookup.options import LookupOptions
@@ -180,6 +184,7 @@ class ResultSource(ABC):
         cached_in: the cache's file; `None` for none.
         is_computed: whether results are computed in this process, without a request.
         is_stored: whether a further run costs no request for what this one has found.
+        geocoding: the geocoding of street addresses; `None` for none.
     """
 
     service: ServiceName
@@ -189,6 +194,7 @@ class ResultSource(ABC):
     cached_in: Path | None = None
     is_computed = False
     is_stored = True
+    geocoding: Geocoding | None = None
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """What to tell the user of a lookup; there may be more once it has resolved."""
@@ -233,11 +239,28 @@ class ServiceSource(ResultSource):
         self.grain: Grain = "day" if is_embedded(self.source) else options.as_of_grain
         self.cached_in = getattr(cache, "path", None)
         self.is_stored = cache is not None
+        self._not_geocoded = self._check_geocode()
+
+    def _check_geocode(self) -> list[str]:
+        """That no geocoder is used, where the environment names one.
+
+        Raises:
+            ValueError: the argument names one.
+        """
+        if geocoding_of(self._options.geocode, cache=False) is None:
+            return []
+        if is_embedded(self.source):
+            why = "the embedded service runs in the process from which this one was forked"
+        else:
+            why = f"the service {self.service.name} resolves addresses itself"
+        if self._options.geocode is not None:
+            raise ValueError(f"geocode: {why}; leave geocode out")
+        return [f"{GEOCODE_VARIABLE} is not used: {why}"]
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """How days are looked up, and trouble with the cache."""
         of_cache = [] if self._cache is None else self._cache.notes
-        return [*super().notes_on(inputs), *of_cache]
+        return [*super().notes_on(inputs), *self._not_geocoded, *of_cache]
 
     def known(self, wanted: Wanted) -> int:
         """How many of the lookups are in the cache."""
@@ -297,6 +320,12 @@ class BookSource(ResultSource):
     ) -> None:
         self._client, self._options, self._today = client, options, today
         self.service, self.source = name_of_service(client), source_of(client)
+        self.geocoding = geocoding_of(options.geocode, options.cache)
+
+    def notes_on(self, inputs: Inputs) -> list[str]:
+        """How days are looked up, and what geocoding has found."""
+        of_addresses = [] if self.geocoding is None else self.geocoding.notes
+        return [*super().notes_on(inputs), *of_addresses]
 
     def resolve(self, queries: Queries, control: Control = UNCONTROLLED) -> Results:
         """See `ResultSource.resolve`."""
@@ -310,6 +339,12 @@ class BookSource(ResultSource):
         undated = () if self._today is None else (self._today.toordinal(),)
         done, stopped = 0, None
         ends_at, may_end = Ends(run.deadline, stop), not (run.deadline is None and stop is None)
+        positions: dict[Place, Position] = {}
+        if self.geocoding is not None:
+            try:
+                positions = self.geocoding.positions(wanted.places, ends_at, progress)
+            except KeyboardInterrupt:
+                stopped = INTERRUPTED
         with (
             Computed(self._client, detail=run.detail) as book,
             all_stay(),
@@ -317,18 +352,20 @@ class BookSource(ResultSource):
         ):
             try:
                 for place, end in zip(wanted.places, ends, strict=True):
-                    if may_end and (stopped := ends_at.why()) is not None:
+                    if stopped or (may_end and (stopped := ends_at.why()) is not None):
                         break
                     begin, own = done, days[done:end]
                     if own:
-                        found.append((begin, *book.spans(place, own if own[0] else undated)))
+                        at = positions.get(place)
+                        there = place if at is None else replace(place, position=at)
+                        found.append((begin, *book.spans(there, own if own[0] else undated)))
                     done = end
                     if progress is not None:
                         shown.advance(end - begin)
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
                 done = next((end for end in ends if found and end > found[-1][0]), 0)
-            at, today = book.at, self._today or book.today
+            moment, today = book.at, self._today or book.today
             service = ServiceName(self.service.name, book.edition)
             source = embedded_source(book.digest)  # files may have been imported since `__init__`
         begins = [begin + span for begin, spans, _ in found for span in spans]
@@ -345,7 +382,7 @@ class BookSource(ResultSource):
             wanted,
             outcomes,
             of_lookup,
-            at=at,
+            at=moment,
             today=today,
             stopped=stopped,
             asked=done,

@@ -30,7 +30,7 @@ class Query(NamedTuple):
         lng: longitude in degrees.
         as_of: the day the rate is wanted for; `None` is today.
         period: the quarter code as the caller gave it, for `meta.period` only.
-        position: the coordinates of its ZIP or address, where a caller in this process has them.
+        position: where the ZIP or address is on the map, where that is known too.
     """
 
     state: str

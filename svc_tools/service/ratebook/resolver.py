@@ -74,7 +74,12 @@ def locate(book: Book, query: Query, day: date) -> Location:
         NotResolved: nowhere that the book may have a rate for.
     """
     _supported(book, query.state)
-    return _locate(book, query, day)
+    found = _locate(book, query, day)
+    if query.position is None:
+        return found
+    from svc_tools.service.ratebook.by_position import with_position  # noqa: PLC0415 - as below
+
+    return with_position(book, query, found)
 
 
 def is_dated(book: Book, state: str) -> bool:

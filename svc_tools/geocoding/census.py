@@ -1,0 +1,142 @@
+"""The batch geocoder of the United States Census Bureau: public, without a key.
+
+One request is a form with a file of addresses, one a line; the response has a line for each, in any
+order. The positions are interpolated along the street.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from typing import TYPE_CHECKING
+
+import httpx
+
+from svc_sdk.wire import Failure, Reply
+from svc_tools.geocoding.addresses import Found
+from svc_tools.tables.states import us_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from svc_tools.geocoding.addresses import Match, StreetAddress
+
+SERVICE = "census"
+"""The name that chooses it, and that its results are stored under."""
+BATCH = 1_000
+"""Addresses in a request. The service takes up to 10,000, for minutes; what an interrupted run
+loses is one request."""
+_PATH = "/locations/addressbatch"
+_BENCHMARK = "Public_AR_Current"
+_MOST = 16 * 2**20
+"""Bytes of a response: far more than a line for each address."""
+OK = 200
+_SOUTH, _NORTH, _WEST, _EAST, _ALEUTIANS = 17.0, 72.0, -180.0, -64.0, 172.0
+"""What the states lie within, in degrees; the last islands of Alaska are beyond the date line."""
+_ENDING = re.compile(r"(?P<city>[^,]*), *(?P<state>[A-Z]{2})(?:, *(?P<zip>\d{5}))?$")
+
+
+class NotTheGeocoderError(ValueError):
+    """A response is not the geocoder's list of addresses."""
+
+
+def census_request(
+    client: httpx.Client, url: str, numbered: Mapping[int, StreetAddress]
+) -> Reply | Failure:
+    """Send one batch; failures are returned, not raised.
+
+    Args:
+        client: the HTTP client, with its timeout.
+        url: the address of the geocoder.
+        numbered: the addresses, by the numbers that they have in the request.
+    """
+    form = {"addressFile": ("addresses.csv", _file(numbered), "text/csv")}
+    try:
+        with client.stream(
+            "POST", url + _PATH, data={"benchmark": _BENCHMARK}, files=form
+        ) as response:
+            body = bytearray()
+            for part in response.iter_bytes():
+                body += part
+                if len(body) > _MOST:
+                    return Failure("the response is too large to be its list", retryable=False)
+        return Reply(response.status_code, dict(response.headers), bytes(body))
+    except httpx.TimeoutException:
+        return Failure("it did not respond in time", retryable=True)
+    except (httpx.HTTPError, RuntimeError) as error:  # the latter where the client was closed
+        reason = str(error) or type(error).__name__
+        return Failure(f"no connection ({reason})", retryable=True)
+
+
+def _file(numbered: Mapping[int, StreetAddress]) -> bytes:
+    """The addresses as the lines of a CSV without a header."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows((at, *one) for at, one in numbered.items())
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def found_in(reply: Reply, numbered: Mapping[int, StreetAddress]) -> dict[StreetAddress, Found]:
+    """What a response says of the addresses; one whose line is broken or missing is not in it.
+
+    Raises:
+        NotTheGeocoderError: it has no line of them, such as a page with an error.
+    """
+    found: dict[StreetAddress, Found] = {}
+    for row in _rows(reply.body.decode("utf-8", "replace")):
+        number = row[0].strip()
+        address = numbered.get(int(number)) if number.isascii() and number.isdecimal() else None
+        one = _found(row) if address is not None else None
+        if address is not None and one is not None:
+            found[address] = one
+    if not found and numbered:
+        raise NotTheGeocoderError("its response is not a list of the addresses")
+    return found
+
+
+def _rows(text: str) -> Iterator[Sequence[str]]:
+    """The lines of a response, each by itself: a broken one spoils no other."""
+    for line in text.splitlines():
+        try:
+            row = next(csv.reader([line], strict=True), [])
+        except csv.Error:
+            continue
+        if row:
+            yield row
+
+
+def _found(row: Sequence[str]) -> Found | None:
+    """What a line says of its address; `None` where it is broken."""
+    outcome, *rest = row[2:] or ("",)
+    if outcome == "No_Match":
+        return Found("none")
+    if outcome == "Tie":
+        return Found("tie")
+    if outcome != "Match" or len(rest) < 3 or rest[0] not in {"Exact", "Non_Exact"}:  # noqa: PLR2004 - kind, address, point
+        return None
+    point = _point(rest[2])
+    if point is None:
+        return None
+    ending = _ENDING.search(rest[1].strip().upper())
+    named = ending.groupdict("") if ending else {}
+    state = us_state(named.get("state")) or ""
+    match: Match = "exact" if rest[0] == "Exact" else "similar"
+    return Found(match, *point, named.get("zip", ""), named.get("city", "").strip(), state)
+
+
+def _point(text: str) -> tuple[float, float] | None:
+    """Latitude and longitude of "longitude,latitude"; `None` where it is no point of the states."""
+    parts = text.split(",")
+    try:
+        lng, lat = (float(part) for part in parts)
+    except ValueError:
+        return None
+    if not (math.isfinite(lat) and math.isfinite(lng)):
+        return None
+    return (lat, lng) if is_in_states(lat, lng) else None
+
+
+def is_in_states(lat: float, lng: float) -> bool:
+    """Whether a point may lie in one of the states; zero, zero and swapped ones do not."""
+    return _SOUTH <= lat <= _NORTH and (_WEST <= lng <= _EAST or lng >= _ALEUTIANS)

@@ -1,0 +1,253 @@
+"""The geocoders that can be chosen: the Census Bureau's, one of geopy, or a function.
+
+The addresses of a run are sent one after the other, or batch after batch, and each result is passed
+on at once, so that an interrupted run loses none.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from abc import ABC, abstractmethod
+from concurrent.futures import Future
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+
+from svc_sdk.wire import Failure, Reply, decide
+from svc_tools.config import geocoder, geocoder_url
+from svc_tools.geocoding import census
+from svc_tools.geocoding.addresses import Found
+from svc_tools.lookup.options import is_geocoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from svc_tools.geocoding.addresses import StreetAddress
+    from svc_tools.lookup.computed import Ends
+
+    Take: TypeAlias = Callable[[Mapping[StreetAddress, Found]], None]
+
+_TIMEOUT = 120.0
+"""Seconds for a batch: the service may take minutes for its largest ones."""
+_RETRIES = 3
+_LONGEST_PAUSE = 60.0
+_POLL = 0.1
+"""Seconds between two looks of a waiting run at what may end it."""
+_FAILURES = 3
+"""How many addresses in a row a geocoder of the user may fail for before the run stops it."""
+_COMMIT = 0.1
+"""Seconds of which the results are stored together: a slow geocoder's each by itself."""
+
+
+class GeocoderError(Exception):
+    """A geocoder cannot be used any further in this run; the message gives the reason."""
+
+
+class Geocoder(ABC):
+    """A geocoder.
+
+    Attributes:
+        name: the name that its results are stored under; empty where they cannot be.
+        where: what it is and where addresses go, in words.
+    """
+
+    name: str
+    where: str
+
+    @abstractmethod
+    def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
+        """Pass on what it finds of the addresses, a few at a time; end early where the run does.
+
+        Raises:
+            GeocoderError: it cannot be used any further in this run.
+        """
+
+
+def chosen_geocoder(choice: object) -> Geocoder | None:
+    """The geocoder of an argument `geocode`; `None` where none is wanted.
+
+    Args:
+        choice: "census", "off" or `False`, a geocoder of geopy, a function of an address; `None`
+            for what `SVC_GEOCODE` says.
+
+    Raises:
+        ConfigurationError: `SVC_GEOCODE` or `SVC_GEOCODE_URL` cannot be used.
+    """
+    if choice is None:
+        choice = geocoder()
+    if not is_geocoded(choice):
+        return None
+    if choice == census.SERVICE:
+        return Census(geocoder_url())
+    return OfUser(choice)
+
+
+class Census(Geocoder):
+    """The batch geocoder of the Census Bureau, batch after batch."""
+
+    name = census.SERVICE
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.where = f"the US Census Bureau's geocoder ({urlsplit(url).netloc})"
+
+    def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
+        """See `Geocoder.find`; addresses that a response lacks are sent a second time."""
+        numbers, left = count(1), list(addresses)
+        with httpx.Client(timeout=_TIMEOUT) as client:
+            for _ in range(2):
+                missing: list[StreetAddress] = []
+                for start in range(0, len(left), census.BATCH):
+                    batch = left[start : start + census.BATCH]
+                    # no number is used twice: a late response to an earlier batch fits no other
+                    numbered = {next(numbers): address for address in batch}
+                    found = self._requested(client, numbered, ends)
+                    if found is None:
+                        return
+                    take(found)
+                    missing += [address for address in batch if address not in found]
+                left = missing
+
+    def _requested(
+        self, client: httpx.Client, numbered: Mapping[int, StreetAddress], ends: Ends
+    ) -> dict[StreetAddress, Found] | None:
+        """What the geocoder found of a batch; `None` where the run ends."""
+        for attempt in count():
+            send = partial(census.census_request, client, self._url, numbered)
+            outcome = _awaited(send, ends)
+            if isinstance(outcome, Reply) and outcome.status == census.OK:
+                try:
+                    return census.found_in(outcome, numbered)
+                except census.NotTheGeocoderError as error:
+                    outcome = Failure(str(error), retryable=True)
+            if outcome is None:
+                return None
+            wait = decide(attempt, _RETRIES, outcome)
+            if wait is None or wait > _LONGEST_PAUSE:
+                raise GeocoderError(_reason(outcome))
+            if not _paused(wait, ends):
+                return None
+        raise AssertionError(numbered)
+
+
+def _reason(outcome: Reply | Failure) -> str:
+    if isinstance(outcome, Failure):
+        return outcome.message
+    return f"it responded with status {outcome.status}"
+
+
+def _awaited(work: Callable[[], Reply | Failure], ends: Ends) -> Reply | Failure | None:
+    """The result of a request, in a thread of its own; `None` where the run ends before.
+
+    A daemon thread: one that hangs keeps no program from ending, and a Ctrl+C is seen at once.
+    """
+    done: Future[Reply | Failure] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised where it is awaited
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="svc-geocode", daemon=True).start()
+    until = time.monotonic() + _TIMEOUT + 1.0  # a response that trickles never times out by itself
+    while ends.why() is None:
+        try:
+            return done.result(_POLL)
+        except TimeoutError:
+            if done.done():
+                raise
+        if time.monotonic() > until:
+            return Failure("it did not respond in time", retryable=True)
+    return None
+
+
+def _paused(seconds: float, ends: Ends) -> bool:
+    """Wait; False where the run ends meanwhile."""
+    until = time.monotonic() + seconds
+    while ends.why() is None:
+        left = until - time.monotonic()
+        if left <= 0:
+            return True
+        time.sleep(min(left, _POLL))
+    return False
+
+
+class OfUser(Geocoder):
+    """A geocoder of the user: one of geopy, or a function. It is called in the caller's thread."""
+
+    def __init__(self, choice: object) -> None:
+        method = getattr(choice, "geocode", None)
+        self._call: Callable[[str], object] = method if callable(method) else choice  # type: ignore[assignment]  # `LookupOptions` checks it
+        self.name, self.where = _names_of(choice)
+
+    def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
+        """See `Geocoder.find`."""
+        found: dict[StreetAddress, Found] = {}
+        failures, since = 0, time.monotonic()
+        try:
+            for address in addresses:
+                if ends.why() is not None:
+                    break
+                try:
+                    result = self._call(str(address))
+                except Exception as error:
+                    failures += 1
+                    if failures == _FAILURES:
+                        raise GeocoderError(f"{type(error).__name__}: {error}") from error
+                    continue
+                found[address] = _found(result)
+                failures = 0
+                if time.monotonic() - since >= _COMMIT:
+                    take(found)
+                    found, since = {}, time.monotonic()
+        finally:
+            if found:
+                take(found)
+
+
+def _found(result: object) -> Found:
+    """What a geocoder of the user returned: a location of geopy, a pair of degrees, or nothing.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if result is None:
+        return Found("none")
+    pair = (getattr(result, "latitude", None), getattr(result, "longitude", None))
+    if pair == (None, None) and isinstance(result, tuple | list) and len(result) == len(pair):
+        pair = result[0], result[1]
+    try:
+        lat, lng = (float(degrees) for degrees in pair)  # type: ignore[arg-type]  # else it is no location
+    except (TypeError, ValueError):
+        raise TypeError(
+            "geocode: expected a location with latitude and longitude, a pair of them, or None for"
+            f" no match, not {type(result).__name__}"
+        ) from None
+    if math.isfinite(lat) and math.isfinite(lng) and census.is_in_states(lat, lng):
+        return Found("similar", lat, lng)
+    return Found("none")
+
+
+def _names_of(choice: object) -> tuple[str, str]:
+    """The name that results are stored under, and what the geocoder is, in words."""
+    inner = choice
+    while hasattr(inner, "func"):  # geopy's RateLimiter, or a partial function
+        inner = inner.func
+    owner = getattr(inner, "__self__", None)
+    if owner is None and not hasattr(inner, "__qualname__"):
+        owner = inner
+    if owner is None:
+        name = f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}"
+        # two functions without a name would share their results
+        return ("" if "<lambda>" in name else name), f"the function {name}"
+    kind = type(owner).__name__
+    domain = getattr(owner, "domain", None)
+    name = f"{kind} ({domain})" if isinstance(domain, str) and domain else kind
+    return name, name
