@@ -159,7 +159,7 @@ def find_inputs(
     used = used_notes(inputs.used, scalars, export)
     known = inputs.used.keys() | scalars.keys()
     no_state = "" if "state" in named else _no_state_note(known, left)
-    points = _points_note(inputs)
+    points = _points_note(inputs, named, left)
     notes = tuple(filter(None, (*used, *usual.notes, points, no_state, billing, note)))
     own = free_labels(frame)
     reading = (
@@ -177,15 +177,25 @@ def _decides(
     return {"zip", "address"}.isdisjoint(columns.keys() | scalars.keys())
 
 
-def _points_note(inputs: Inputs) -> str:
+def _points_note(inputs: Inputs, named: Mapping[str, object], left: Iterable[Hashable]) -> str:
     """That coordinates were found and not used, and how they are."""
-    if inputs.point_named:
+    if not inputs.point_named:
+        lat, lng = (repr(inputs.columns[role]) for role in _PAIR)
+        return (
+            "coordinates found, not used where a row has a ZIP or an address:"
+            f" lat={lat}, lng={lng} use them"
+        )
+    if not _PAIR.keys().isdisjoint(inputs.columns.keys() | named.keys()):
         return ""
-    lat, lng = (repr(inputs.columns[role]) for role in ("lat", "lng"))
-    return (
-        f"coordinates found, not used where a row has a ZIP or an address: lat={lat}, lng={lng}"
-        " use them"
-    )
+    found = [(role[0], label) for label in left if (role := place_role(label))]
+    each = {one: [repr(label) for role, label in found if role == one] for one in _PAIR}
+    if not all(each.values()):
+        return ""
+    which = ", ".join(f"{role}={' or '.join(labels)}" for role, labels in each.items())
+    return f"coordinates found, not used: {which} use them"
+
+
+_PAIR = dict.fromkeys(("lat", "lng"))
 
 
 def _as_given(
@@ -300,7 +310,9 @@ def propose(frame: pd.DataFrame) -> Proposal:
         sample=lambda label: _texts(first_column(frame, label)),
         rows=partial(sampled_rows, frame),
     )
-    found = usual.columns
+    found = dict(usual.columns)
+    if not _decides(found, {}, {}):  # who shows these as named would have them used
+        found = {role: label for role, label in found.items() if role not in _PAIR}
     unclear = {
         problem.role: problem.candidates
         for problem in usual.problems
