@@ -117,6 +117,30 @@ def test_a_frozen_lookup_has_the_points_that_were_named(embedded, tmp_path):
         assert column(again, name) == column(made, name)
 
 
+def test_a_lookup_read_from_a_file_is_frozen_with_the_points_that_were_only_found(
+    embedded, tmp_path
+):
+    frame = ORDERS.iloc[:1]
+    made = frame.svc.lookup(client=embedded, progress=False, as_of=DAY)
+    made.to_parquet(tmp_path / "made.parquet")
+    pd.read_parquet(tmp_path / "made.parquet").svc.freeze(tmp_path / "rates.svclock")
+    again = frame.svc.lookup(locked=tmp_path / "rates.svclock", progress=False, as_of=DAY)
+    assert column(again, "lookup_status") == ["ok"]
+    assert column(again, "resolved_via") == column(made, "resolved_via")
+
+
+def test_a_frame_is_read_anew_where_its_coordinates_are_named_afterwards(embedded):
+    frame = ORDERS[["state", "zip", *POINT.values()]].iloc[:1]
+    named = {"state": "state", "zip": "zip", **POINT}
+    via = [
+        column(
+            frame.svc.lookup(client=embedded, progress=False, as_of=DAY, **given), "resolved_via"
+        )
+        for given in ({}, named, {})
+    ]
+    assert via == [["zip5"], ["coordinates"], ["zip5"]]
+
+
 @pytest.mark.parametrize(
     "further", [{"lat": ["1"] * 7}, {"Shop Longitude": ["2"] * 7}, {"bill_to_zip": ["75001"] * 7}]
 )
