@@ -32,6 +32,7 @@ HOUSE = {
     "excel": "spreadsheets",
     "demo": "the demo",
     "frames": "df.svc",
+    "geocoding": "positions of addresses",
     "lookup": "many lookups",
     "nexus": "registrations",
     "config": "key and address",

@@ -27,7 +27,7 @@ from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.accuracy import RESULT_LEVELS, judged, tally
 from svc_tools.service.ratebook.gazetteer import bases_of
 from svc_tools.service.ratebook.names import name_key
-from svc_tools.service.ratebook.rating import Rated, rate_area
+from svc_tools.service.ratebook.rating import MOST, NEARLY_ALL, Rated, rate_area
 from svc_tools.show.codes import PARTIAL_CODES, REVIEWED
 
 if TYPE_CHECKING:
@@ -380,6 +380,71 @@ def review_load(shipped: Book) -> Iterator[list[object]]:
         yield [day, f"{counts['ZIPs']:,}", *shares, counts["none"]]
 
 
+def level_of(share_to: float) -> str:
+    """The level of rates whose share of the housing of a ZIP is just below this."""
+    return (
+        "high"
+        if share_to > NEARLY_ALL / 10_000
+        else "medium"
+        if share_to > MOST / 10_000
+        else "low"
+    )
+
+
+def by_housing(sources: Sources) -> Iterator[list[object]]:
+    """Addresses in ZIPs with several rates, by the share of the housing that has the rate given."""
+    for row in sources.rows("calibration_zip.csv"):
+        if (row["choice"], row["claim"]) == ("housing majority", "housing units"):
+            band = f"{percent(row['from'])} to {percent(row['to'])}"
+            figures = (
+                row["zips"],
+                row["addresses"],
+                percent(row["claimed"]),
+                percent(row["right"]),
+            )
+            yield [band, level_of(float(row["to"])), *figures, percent(row["right_today"])]
+
+
+def by_city(sources: Sources) -> Iterator[list[object]]:
+    """The same with the city of the address, where it names a place that the ZIP touches."""
+    for row in sources.rows("calibration_city.csv"):
+        if row["city"].startswith("names a place"):
+            figures = (row["addresses"], percent(row["share"]), percent(row["right"]))
+            yield [f"to {percent(row['share_to'])}", level_of(float(row["share_to"])), *figures]
+
+
+def by_distance(sources: Sources) -> Iterator[list[object]]:
+    """Points by their distance to the nearest city limit, in meters."""
+    for row in sources.rows("calibration_point.csv"):
+        if row["year"] == "2023":
+            band = (
+                f"{row['from_m']} to {row['to_m']}" if row["to_m"] else f"{row['from_m']} and more"
+            )
+            inside, outside = (
+                [row[kind], percent(row[f"right_{kind}"])] for kind in ("inside", "outside")
+            )
+            yield [row["sample"], band, *inside, *outside, percent(row["right_by_zip"])]
+
+
+def drift(sources: Sources) -> Iterator[list[object]]:
+    """Points whose city of 2023 is another than that of 2015, by their distance to the limit."""
+    for row in sources.rows("drift_2015_2023.csv"):
+        if row["inside"]:
+            band = (
+                f"{row['from_m']} to {row['to_m']}" if row["to_m"] else f"{row['from_m']} and more"
+            )
+            yield [row["state"], band] + [
+                cell
+                for kind in ("inside", "outside")
+                for cell in (row[kind], share(int(row[f"changed_{kind}"]), int(row[kind])))
+            ]
+
+
+def percent(fraction: str) -> str:
+    """A fraction in percent, `0.9312` as `93.1`; empty where there is none."""
+    return f"{Decimal(fraction) * 100:.1f}".removesuffix(".0") if fraction else ""
+
+
 def later(sources: Sources) -> Iterator[list[object]]:
     """How many figures of Washington's table are the same some quarters later."""
     rates: dict[str, dict[str, str]] = defaultdict(dict)
@@ -463,6 +528,22 @@ def report(folder: Path) -> str:
         ),
         f"### ZIPs of their main place on {DAYS[2]}, against {OWN}\n",
         markdown(f"state|query|{levels}", by_state(results[own])),
+        "### Addresses in ZIPs with several rates, by the share of housing\n",
+        markdown(
+            "share of housing %|level|ZIPs|addresses|claimed %|right %|by land %",
+            by_housing(sources),
+        ),
+        "### The same, with a city that names a place of the ZIP\n",
+        markdown("share of housing %|level|addresses|claimed %|right %", by_city(sources)),
+        "### Points, by the distance to the nearest city limit in meters\n",
+        markdown(
+            "points|distance|inside a city|right %|outside|right %|by ZIP, right %",
+            by_distance(sources),
+        ),
+        "### Points whose city was another one in 2023 than in 2015\n",
+        markdown(
+            "points|distance in 2015|inside a city|changed %|outside|changed %", drift(sources)
+        ),
         "### Washington's figures some quarters later\n",
         markdown("quarters later|figures|the same %", later(sources)),
         "### One ZIP of every state: rate in percent, confidence, use (ready, check, partial)\n",

@@ -46,13 +46,15 @@ def show_cards() -> None:
 
 
 def _card(result: TaxResponse) -> str | None:
+    from svc_tools.lookup.options import review_threshold  # noqa: PLC0415 - a script needs none
     from svc_tools.lookup.outcomes import of_other_country, of_response, without_rates  # noqa: PLC0415 - as above
     from svc_tools.lookup.reviewing import remarks  # noqa: PLC0415 - as above
     from svc_tools.show.codes import all_warnings  # noqa: PLC0415 - a script needs none
     from svc_tools.show.display import card  # noqa: PLC0415 - as above
 
     try:
-        warnings = remarks(of_response(None, result), all_warnings(result))
+        outcome = of_response(None, result)
+        warnings = remarks(outcome, all_warnings(result), below=review_threshold())
         return card(
             without_rates(result) if of_other_country(result) else result, warnings=warnings
         )

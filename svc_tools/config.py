@@ -14,6 +14,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -59,6 +60,8 @@ GEOCODE_VARIABLE = "SVC_GEOCODE"
 _GEOCODE_URL_VARIABLE = "SVC_GEOCODE_URL"
 """Where that geocoder is, such as a copy of it in the own network."""
 _CENSUS_URL = "https://geocoding.geo.census.gov/geocoder"
+_REVIEW_VARIABLE = "SVC_REVIEW_BELOW"
+"""Below which share of a ZIP's housing its rate requires review: see `review_below`."""
 _RECEIPTS_VARIABLE = "SVC_RECEIPTS"
 """The folder of the receipts of nexus removals."""
 EXCEL_VARIABLE = "SVC_EXCEL"
@@ -69,6 +72,7 @@ OF_SPREADSHEETS = (
     CACHE_VARIABLE,
     _CACHE_HOURS_VARIABLE,
     _ZONE_VARIABLE,
+    _REVIEW_VARIABLE,
     _RECEIPTS_VARIABLE,
 )
 """What changes the results of cells, besides the account and the folder of the settings."""
@@ -630,6 +634,52 @@ def geocoder_url() -> str:
         reason = str(error).removeprefix("base_url: ")
         raise ConfigurationError(f"{_GEOCODE_URL_VARIABLE}: {reason}") from None
     return url.rstrip("/")
+
+
+def review_below(given: object = None) -> Decimal:
+    """The share of a ZIP's housing below which its most likely rate requires review.
+
+    Args:
+        given: a share from 0 to 0.98 with at most four decimals, as a number or text; `None` for
+            that of `SVC_REVIEW_BELOW`, else 0.90.
+
+    Returns:
+        The share, with four decimals.
+
+    Raises:
+        TypeError: what is given is no number.
+        ValueError: it is not such a share.
+        ConfigurationError: so for `SVC_REVIEW_BELOW`.
+    """
+    if given is not None:
+        if isinstance(given, bool) or not isinstance(given, int | float | Decimal | str):
+            raise TypeError(f"review_below: expected a number, not {given!r}; {_SHARE_EXPECTED}")
+        found = _share(str(given))
+        if found is None:
+            raise ValueError(f"review_below: {given!r} cannot be used; {_SHARE_EXPECTED}")
+        return found
+    value = _variable(_REVIEW_VARIABLE)
+    found = _share(value) if value else _REVIEW_BELOW
+    if found is None:
+        raise ConfigurationError(f"{_REVIEW_VARIABLE} is {value!r}; {_SHARE_EXPECTED}")
+    return found
+
+
+_REVIEW_BELOW = Decimal("0.9000")
+_MOST_BELOW = Decimal("0.9800")
+_SHARE_EXPECTED = "expected a share from 0 to 0.98 with at most four decimals, such as 0.90"
+_SHARE = re.compile(r"[0-9]*\.?[0-9]{0,20}", re.ASCII)
+
+
+def _share(text: str) -> Decimal | None:
+    """A share that a threshold can be, with four decimals; `None` for anything else."""
+    text = text.strip()
+    if not _SHARE.fullmatch(text) or not text.strip("."):
+        return None
+    found = Decimal(text)
+    if found > _MOST_BELOW or found != (rounded := found.quantize(_MOST_BELOW)):
+        return None
+    return rounded
 
 
 def is_python_chosen() -> bool:

@@ -10,6 +10,7 @@ import re
 import threading
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -213,10 +214,10 @@ HELP = {
         " ship-from once contains-tax contains-shipping part refunds order currency decimal"
     ),
     "Files": (
-        "prefix columns detail sheet delimiter encoding report report-columns by-month layout"
-        " save-layout force"
+        "prefix columns detail review-below sheet delimiter encoding report report-columns by-month"
+        " layout save-layout force"
     ),
-    "The run": "locked plan price resume concurrency deadline yes json quiet strict",
+    "The run": "locked plan price resume geocode concurrency deadline yes json quiet strict",
 }
 
 
@@ -370,8 +371,10 @@ VALUES = {
     "prefix": "svc_",
     "columns": LookupOptions(columns=["combined_rate"]).columns,
     "detail": True,
+    "review_below": Decimal("0.9500"),
     "cache": "kept.db",
     "locked": "kept.svclock",
+    "geocode": "census",
     "concurrency": 3,
     "deadline": 7.5,
     "sheet": "Sales",
@@ -421,6 +424,7 @@ def test_every_option_of_a_file_arrives_where_it_counts(scripted, tmp_path, monk
 
     monkeypatch.setattr(enriching, "FileJob", Job)
     monkeypatch.setattr(sources, "look_up", looked_up)
+    monkeypatch.setattr(sources, "geocoding_of", lambda one, **_: seen.update(geocode=one))
     monkeypatch.setattr(job, "open_table", opened)
     monkeypatch.setattr(rates, "as_layout", lambda given: seen.update(layout=given))
     monkeypatch.setattr(enriching, "read_lock", locked)

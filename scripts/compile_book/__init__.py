@@ -11,6 +11,7 @@ from svc_tools.service.ratebook.imports.draft import Draft, RowError, spans_over
 
 from .files import CompileReport, find_sources, write_book
 from .geography import read_counties, read_places, read_postal, read_zips
+from .limits import read_limits
 from .listed import read_sources
 from .local import add_listed_states, read_lists
 from .states import (
@@ -56,7 +57,7 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     read_state_history(one["history"], draft)
     read_counties(draft)
     places = read_places(one["places"], draft)
-    read_zips(one["crosswalk"], one["shares"], draft)
+    read_zips(one["crosswalk"], one["shares"], one["housing"], draft)
     read_postal(draft)
     for path in found.sst:
         read_sst(path, draft)
@@ -71,7 +72,7 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     add_listed_cities(tables, listed, places, draft)
     settle_states(draft)
     _check(draft)
-    write_book(draft, report, out_dir)
+    write_book(draft, read_limits(found, draft), report, out_dir)
     return report
 
 

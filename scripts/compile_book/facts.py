@@ -99,3 +99,10 @@ ADDED = {
     "02230": "Skagway Municipality",
 }
 """Counties made of parts of others since the boundary set was drawn, by five-digit code."""
+
+NO_LIMITS = frozenset({("CA", "49582"), ("CO", "40550"), ("GA", "48288")})
+"""Cities that the shapes of 2023 have as the larger or smaller places they were before: Mountain
+House, Keystone, Mableton."""
+
+SAME_LIMITS = frozenset({("MN", "67130")})
+"""Places that are new by their code alone: Minnetonka Beach."""

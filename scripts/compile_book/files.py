@@ -17,7 +17,7 @@ from svc_tools.service.ratebook.imports.draft import (
     RowError,
     fraction_units,
 )
-from svc_tools.service.ratebook.schema import TABLES, Setting, table_text
+from svc_tools.service.ratebook.schema import LIMITS_FOLDER, TABLES, Setting, table_text
 
 from .facts import EDITION
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.imports.draft import Draft
 
+    from .limits import PlaceLimits
+
 
 class SourceFiles(NamedTuple):
     """The files a book is compiled from.
@@ -35,11 +37,15 @@ class SourceFiles(NamedTuple):
         one: the newest file of each kind of `_PATTERNS`.
         several: every file of each kind of `_SEVERAL`.
         sst: rate files of states, the newest of each.
+        maybe: the files that a book can do without, by kind of `_OPTIONAL`.
+        limits: the limits of the cities of each state.
     """
 
     one: Mapping[str, Path]
     several: Mapping[str, tuple[Path, ...]]
     sst: tuple[Path, ...]
+    maybe: Mapping[str, Path]
+    limits: Mapping[str, Path]
 
 
 _PATTERNS = {
@@ -48,6 +54,7 @@ _PATTERNS = {
     "places": "place_counties.csv",
     "crosswalk": "zip_county_zcta*.csv",
     "shares": "zip_places.csv",
+    "housing": "zip_housing.csv",
     "washington": "wa_dor_quarterly_*.csv",
     "california": "ca_cdtfa_*.csv",
     "overlays": "county_rates_nc_oh_nv.csv",
@@ -60,6 +67,9 @@ _SEVERAL = {
     "sources": ("sources*.csv",),
     "corrections": ("corrections_*.csv",),
 }
+
+_OPTIONAL = {"changes": "place_changes.csv", "bureau": "cb_*_us_place_500k.zip"}
+_LIMITS = "polygons/[A-Z][A-Z].npz"
 
 SST_NAME = re.compile(
     r"(?P<state>[A-Z]{2})R(?P<year>\d{4})Q(?P<quarter>[1-4])[A-Z]{3}\d{1,2}\.csv", re.ASCII
@@ -92,7 +102,13 @@ def find_sources(folder: Path, report: Report) -> SourceFiles:
     for kind, paths in several.items():
         if not paths:
             raise RowError(f"{folder}: no {' or '.join(_SEVERAL[kind])} in it; the book needs one")
-    return SourceFiles(one, several, _rate_files(files, report))
+    maybe = {
+        kind: path
+        for kind, pattern in _OPTIONAL.items()
+        if (path := _newest([path for path in files if path.match(pattern)], report))
+    }
+    limits = {path.stem: path for path in files if path.match(_LIMITS)}
+    return SourceFiles(one, several, _rate_files(files, report), maybe, limits)
 
 
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
@@ -209,7 +225,7 @@ def _wrapped(told: str, width: int) -> str:
     )
 
 
-_SCHEMA = "2"
+_SCHEMA = "3"
 
 
 def _sorted(rows: Sequence[object]) -> list[object]:
@@ -220,7 +236,7 @@ def _values(row: object) -> tuple[object, ...]:
     return row if isinstance(row, tuple) else astuple(row)  # type: ignore[call-overload]  # a dataclass
 
 
-def write_book(draft: Draft, report: CompileReport, out_dir: Path) -> None:
+def write_book(draft: Draft, limits: PlaceLimits, report: CompileReport, out_dir: Path) -> None:
     """Write every file of the book and put rows, sizes and edition into the report."""
     edition = EDITION.isoformat()
     every = [row for rows in draft.rates.values() for row in rows]
@@ -242,16 +258,31 @@ def write_book(draft: Draft, report: CompileReport, out_dir: Path) -> None:
         "places.csv": list(draft.places),
         "zips.csv": list(draft.zips),
         "postal.csv": list(draft.postal),
+        "changed_places.csv": sorted(limits.changed),
     }
     out_dir.mkdir(parents=True, exist_ok=True)
     report.edition = edition
     for name, row_class in TABLES.items():
         data = table_text(tables[name], row_class).encode("utf-8")
-        partial = out_dir / f"{name}.partial"
-        partial.write_bytes(data)
-        partial.replace(out_dir / name)
+        _write(out_dir / name, data)
         report.rows[name] = len(tables[name])
         report.sizes[name] = len(data)
+    folder = out_dir / LIMITS_FOLDER
+    if limits.files:
+        folder.mkdir(exist_ok=True)
+    for path in folder.glob("*.npz"):
+        if path.stem not in limits.files:
+            path.unlink()
+    for state, data in limits.files.items():
+        _write(folder / f"{state}.npz", data)
+    report.rows[LIMITS_FOLDER] = len(limits.files)
+    report.sizes[LIMITS_FOLDER] = sum(map(len, limits.files.values()))
+
+
+def _write(path: Path, data: bytes) -> None:
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_bytes(data)
+    partial.replace(path)
 
 
 def percent_units(text: str) -> int:

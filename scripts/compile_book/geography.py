@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,15 @@ from svc_tools.service.ratebook.schema import County, PlaceRow, PostalRow, ZipAr
 from .facts import ADDED, RENAMED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from svc_tools.service.ratebook.imports.draft import Draft
 
 _ZIP_DIGITS = 5
 _FIPS_DIGITS = 3
+_TOWNS_TAX = frozenset({"VT"})
+"""States whose towns tax: the housing of places does not tell theirs."""
 _SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise of the two maps
 _DIVIDED = 0.05
 """From this share of its land on, a place's part in a further county is what its name means too."""
@@ -78,8 +80,8 @@ def read_places(path: Path, draft: Draft) -> Places:
     return found
 
 
-def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
-    """Add the counties and places that every ZIP touches, and the places that counties divide.
+def read_zips(crosswalk: Path, shares: Path, housing: Path, draft: Draft) -> None:
+    """Add the counties, places and housing of every ZIP, and the places that counties divide.
 
     Territories and unknown codes are left out and listed. A share of a ZIP's land under 1% is
     left out, as the maps of ZIPs and of places do not agree that closely; but not a small town
@@ -112,13 +114,48 @@ def read_zips(crosswalk: Path, shares: Path, draft: Draft) -> None:
         main = known[state, place].counties.split()[0]
         if county != main and miles >= _DIVIDED * land[state, place]:
             draft.divided.add((state, place, county))
+    housed = _housing(housing, known, counties, draft)
     states: dict[str, list[str]] = defaultdict(list)
     for zip5, state in sorted(counties):
         states[zip5].append(state)
     for (zip5, state), codes in sorted(counties.items(), key=lambda item: item[0][::-1]):
         listed = " ".join(f"{fips}:{-share}" for share, fips in sorted(places[zip5, state]))
         others = " ".join(other for other in states[zip5] if other != state)
-        draft.zips.append(ZipAreas(state, zip5, " ".join(codes), listed, others))
+        homes = " ".join(housed.get((zip5, state), ()))
+        draft.zips.append(ZipAreas(state, zip5, " ".join(codes), listed, others, homes))
+
+
+def _housing(
+    path: Path,
+    places: Collection[tuple[str, str]],
+    zips: Collection[tuple[str, str]],
+    draft: Draft,
+) -> dict[tuple[str, str], list[str]]:
+    """The housing units of the parts of each ZIP and state, most first, as `ZipAreas.housing`.
+
+    A place that is not in the list counts as none: what is left of the county.
+    """
+    units: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    outside = 0
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            state, zip5, county = row["state"], row["zip"], row["county"]
+            count = int(row["housing_units"])
+            if state not in draft.states or state in _TOWNS_TAX or not count:
+                continue
+            if (zip5, state) not in zips or (state, county) not in draft.counties:
+                outside += 1
+                continue
+            place = row["place"] if (state, row["place"]) in places else ""
+            units[zip5, state][f"{place}{county}"] += count
+    if outside:
+        draft.report.add(
+            "left_out", path.name, "ZIPs", f"{outside} rows of a ZIP or county not in the book"
+        )
+    return {
+        key: [f"{code}:{count}" for code, count in sorted(of.items(), key=lambda i: (-i[1], i[0]))]
+        for key, of in units.items()
+    }
 
 
 def read_postal(draft: Draft) -> None:

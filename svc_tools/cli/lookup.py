@@ -23,7 +23,7 @@ from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
 from svc_tools.config import address_checked
 from svc_tools.geocoding.positions import geocoding_of
 from svc_tools.lookup.computed import Ends, response_at
-from svc_tools.lookup.options import check_geocode
+from svc_tools.lookup.options import check_geocode, review_threshold
 from svc_tools.lookup.outcomes import of_other_country, of_response
 from svc_tools.lookup.reviewing import remarks
 from svc_tools.show.codes import (
@@ -101,11 +101,17 @@ def lookup(
         str | None, typer.Option(help="census: send the street address to its geocoder.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Candidates and components too.")] = False,
+    review_below: Annotated[
+        str | None,
+        typer.Option(help="Review ZIPs with less of their housing at the rate (0.90)."),
+    ] = None,
     as_json: Json = False,
     service: Service,
 ) -> None:
     """Look up the rate of one place. The key comes from SVC_API_KEY, never from an option."""
     as_of = None if as_of == "today" and period is None else as_of
+    with explained(as_json=as_json):
+        below = review_threshold(review_below)
     with explained(as_json=as_json), service.client() as client:
         typed = _read(place, _Typed(None, zip_code, address, city, location))
         state = _state(typed, lat, lng)
@@ -142,7 +148,8 @@ def lookup(
         if as_json:
             typer.echo(json.dumps(response.model_dump(mode="json"), indent=2))
         else:
-            _show(Console(), response, service=config.service_name(client), as_of=as_of or period)
+            name = config.service_name(client)
+            _show(Console(), response, service=name, as_of=as_of or period, below=below)
         if total_rate(response) is None:
             raise typer.Exit(NO_RESULT)
 
@@ -313,7 +320,9 @@ _LABEL = len("Confidence")
 _PERIOD = re.compile(r"(\d{4})([1-4])")
 
 
-def _show(console: Console, response: TaxResponse, *, service: str, as_of: str | None) -> None:
+def _show(
+    console: Console, response: TaxResponse, *, service: str, as_of: str | None, below: int
+) -> None:
     """Print place, rate, parts, confidence, warnings and source; and the rest of a full response.
 
     Args:
@@ -321,6 +330,7 @@ def _show(console: Console, response: TaxResponse, *, service: str, as_of: str |
         response: the response, of either mode.
         service: the name of the service.
         as_of: the date or the period of the lookup; `None` for today.
+        below: the share of a ZIP's housing below which its rate requires review (`reasons_of`).
     """
     rate = response.rate
     total = total_rate(response)
@@ -338,7 +348,7 @@ def _show(console: Console, response: TaxResponse, *, service: str, as_of: str |
     if decided := _decided_by(response):
         grounds.append(("Decided by", Text(decided)))
     print_table(console, ("", prose()), grounds)
-    texts = remarks(of_response(None, response), all_warnings(response))
+    texts = remarks(of_response(None, response), all_warnings(response), below=below)
     marked = [(Text("!", "yellow"), text) for text in texts]
     print_table(console, ("", prose()), marked, indent=2)
     origin = [("Source".ljust(_LABEL), _source(response)), ("Service", service)]

@@ -18,6 +18,7 @@ from svc_tools.base.extras import require
 from svc_tools.frames import SvcAccessor
 from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.reports.report import write_report_workbook
+from svc_tools.frames.review.aggregates import shares_sentence
 from svc_tools.frames.review.review import state_reason_table
 from svc_tools.frames.review.split import parts_sentence, parts_table
 from svc_tools.frames.review.summary import RATE_NOTE_SHORT, summarize
@@ -176,8 +177,10 @@ def render(summary: Summary, console: Console) -> None:
         _failures(console, summary)
     if summary.review.totals.rows:
         _to_review(console, summary.review)
-    texts = (summary.review.not_due_sentence, summary.unknown_warnings)
-    for text in (*texts, summary.rests_on.sentence, RATE_NOTE_SHORT):
+    review = summary.review
+    texts = (review.expected_sentence, review.not_due_sentence, summary.unknown_warnings)
+    rests = (shares_sentence(summary.on_shares), summary.rests_on.sentence)
+    for text in (*texts, *rests, RATE_NOTE_SHORT):
         if text:
             _paragraph(console, text)
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
 from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS, RATE_COLUMNS
+from svc_tools.lookup.options import review_threshold
+from svc_tools.lookup.outcomes import SHARES_PER_ONE, shown_share
 from svc_tools.lookup.reviewing import (
     as_of_status,
     parsed_day,
@@ -68,7 +70,11 @@ class FieldSource:
     def reasons(self) -> tuple[str, ...]:
         """Why the result requires review."""
         from_zip = self.question is not None and self.question.state_from_zip
-        return review_reasons(self.outcome, self.warnings, self.as_of, state_from_zip=from_zip)
+        return review_reasons(
+            *(self.outcome, self.warnings, self.as_of),
+            below=review_threshold(),
+            state_from_zip=from_zip,
+        )
 
     @property
     def status(self) -> str:
@@ -121,7 +127,9 @@ def sentences(result: FieldSource) -> str | None:
 def _meaning(code: str, found: Found) -> str:
     if code == "several_rates" and found.low is not None and found.high is not None:
         ends = (percent(rate_to_decimal(units_to_rate(rate))) for rate in (found.low, found.high))
-        return _sentence(f"{meaning_of(code)}: {' to '.join(ends)}")
+        more = "" if found.share is None else f"; {shown_share(found.share)} of the ZIP's housing"
+        more += " has this one" if more else ""
+        return _sentence(f"{meaning_of(code)}: {' to '.join(ends)}{more}")
     if code == "low_confidence":  # the warnings after it may say why
         return "The service has little confidence in the rate."
     return _sentence(meaning_of(code) or code)
@@ -222,6 +230,10 @@ def _value(of: Outcome | Found, name: str) -> CellValue:
     return value
 
 
+def _share_cell(share: int | None) -> CellValue:
+    return None if share is None else share / SHARES_PER_ONE
+
+
 def _reader(column: Column) -> Callable[[FieldSource], CellValue]:
     """How a field is read."""
     if column.name in _COMPUTED:
@@ -230,6 +242,8 @@ def _reader(column: Column) -> Callable[[FieldSource], CellValue]:
         return lambda result: _value(result.outcome, column.outcome)
     if column.form == "rate":
         return _rate(column) if column.name in RATE_COLUMNS[1:] else _whole(column)
+    if column.form == "share":
+        return _found(lambda _, found: _share_cell(getattr(found, column.fact)))
     if column.form == "day":
         return _found(lambda _, found: _iso(parsed_day(getattr(found, column.fact))))
     return _found(lambda _, found: _value(found, column.fact))

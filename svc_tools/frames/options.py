@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from datetime import date, tzinfo
+    from decimal import Decimal
     from pathlib import Path
     from typing import TypeAlias
 
@@ -69,6 +70,7 @@ class SharedArguments(TypedDict, total=False):
     prefix: str
     columns: Sequence[str] | Literal["short"] | None
     detail: bool
+    review_below: Decimal | float | str | None
     cache: CacheChoice
     locked: str | Path | None
     geocode: GeocodeChoice

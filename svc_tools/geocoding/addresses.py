@@ -22,9 +22,9 @@ CITY_STATES = frozenset(
 
 Vermont is none of them: its towns tax, and no map of the rate book has their limits."""
 
-Match: TypeAlias = Literal["exact", "similar", "tie", "none"]
+MatchKind: TypeAlias = Literal["exact", "similar", "tie", "none"]
 """How an address matched: exactly, one much like it, several equally well, or none."""
-MATCHES: tuple[Match, ...] = ("exact", "similar", "tie", "none")
+MATCHES: tuple[MatchKind, ...] = ("exact", "similar", "tie", "none")
 
 
 class StreetAddress(NamedTuple):
@@ -41,7 +41,7 @@ class StreetAddress(NamedTuple):
         return ", ".join(part for part in (self.street, self.city, behind) if part)
 
 
-class Found(NamedTuple):
+class AddressMatch(NamedTuple):
     """What a geocoder found for an address.
 
     Attributes:
@@ -53,7 +53,7 @@ class Found(NamedTuple):
         state: the code of its state, likewise.
     """
 
-    match: Match
+    match: MatchKind
     lat: float | None = None
     lng: float | None = None
     zip: str = ""
@@ -95,7 +95,7 @@ def street_address(place: Place) -> StreetAddress | None:
     at = next((at for at, piece in enumerate(pieces) if _NUMBERED.match(piece)), None)
     if at is None:
         return None
-    street = _without_unit(_NOT_STREET.sub("", pieces[at]))
+    street = _bare(pieces[at])
     behind = [piece for piece in pieces[at + 1 :] if not _UNIT.match(piece)]
     city = next(iter(named or behind[-1:]), "")
     zip5 = (place.zip or "")[:5] or with_city or with_street
@@ -114,7 +114,7 @@ def _pieces(text: str, state: str) -> tuple[list[str], str]:
     text, zip5 = _COUNTRY.sub("", text), ""
     if "," in text and (found := _ZIP.search(text)):
         text, zip5 = text[: found.start()], found[1]
-    pieces = [piece.strip() for piece in text.split(",") if piece.strip()]
+    pieces = [piece.strip() for piece in re.split("[,;]", text) if piece.strip()]
     if len(pieces) > 1 and state_code(pieces[-1]) == state:
         pieces.pop()
     elif pieces and pieces[-1].endswith(f" {state}"):
@@ -122,7 +122,7 @@ def _pieces(text: str, state: str) -> tuple[list[str], str]:
     return pieces, zip5
 
 
-def _without_unit(street: str) -> str:
-    while (bare := _UNIT.sub("", street).strip(" ,")) != street and bare:
-        street = bare
-    return street
+def _bare(street: str) -> str:
+    """A street without what is about the recipient, and without suite and apartment."""
+    bare = _UNIT.sub("", _NOT_STREET.sub("", street)).strip(" ;")
+    return bare if bare == street else _bare(bare)

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import httpx
 
 from svc_sdk.wire import Failure, Reply
-from svc_tools.geocoding.addresses import Found
+from svc_tools.geocoding.addresses import AddressMatch
 from svc_tools.tables.states import us_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from svc_tools.geocoding.addresses import Match, StreetAddress
+    from svc_tools.geocoding.addresses import MatchKind, StreetAddress
 
 SERVICE = "census"
 """The name that chooses it, and that its results are stored under."""
@@ -77,13 +77,15 @@ def _file(numbered: Mapping[int, StreetAddress]) -> bytes:
     return text.getvalue().encode("utf-8", "replace")
 
 
-def found_in(reply: Reply, numbered: Mapping[int, StreetAddress]) -> dict[StreetAddress, Found]:
+def found_in(
+    reply: Reply, numbered: Mapping[int, StreetAddress]
+) -> dict[StreetAddress, AddressMatch]:
     """What a response says of the addresses; one whose line is broken or missing is not in it.
 
     Raises:
         NotTheGeocoderError: it has no line of them, such as a page with an error.
     """
-    found: dict[StreetAddress, Found] = {}
+    found: dict[StreetAddress, AddressMatch] = {}
     for row in _rows(reply.body.decode("utf-8", "replace")):
         number = row[0].strip()
         address = numbered.get(int(number)) if number.isascii() and number.isdecimal() else None
@@ -106,13 +108,13 @@ def _rows(text: str) -> Iterator[Sequence[str]]:
             yield row
 
 
-def _found(row: Sequence[str]) -> Found | None:
+def _found(row: Sequence[str]) -> AddressMatch | None:
     """What a line says of its address; `None` where it is broken."""
     outcome, *rest = row[2:] or ("",)
     if outcome == "No_Match":
-        return Found("none")
+        return AddressMatch("none")
     if outcome == "Tie":
-        return Found("tie")
+        return AddressMatch("tie")
     if outcome != "Match" or len(rest) < 3 or rest[0] not in {"Exact", "Non_Exact"}:  # noqa: PLR2004 - kind, address, point
         return None
     point = _point(rest[2])
@@ -121,8 +123,8 @@ def _found(row: Sequence[str]) -> Found | None:
     ending = _ENDING.search(rest[1].strip().upper())
     named = ending.groupdict("") if ending else {}
     state = us_state(named.get("state")) or ""
-    match: Match = "exact" if rest[0] == "Exact" else "similar"
-    return Found(match, *point, named.get("zip", ""), named.get("city", "").strip(), state)
+    match: MatchKind = "exact" if rest[0] == "Exact" else "similar"
+    return AddressMatch(match, *point, named.get("zip", ""), named.get("city", "").strip(), state)
 
 
 def _point(text: str) -> tuple[float, float] | None:

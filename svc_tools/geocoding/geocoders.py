@@ -21,7 +21,7 @@ import httpx
 from svc_sdk.wire import Failure, Reply, decide
 from svc_tools.config import geocoder, geocoder_url
 from svc_tools.geocoding import census
-from svc_tools.geocoding.addresses import Found
+from svc_tools.geocoding.addresses import AddressMatch
 from svc_tools.lookup.options import is_geocoded
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from svc_tools.geocoding.addresses import StreetAddress
     from svc_tools.lookup.computed import Ends
 
-    Take: TypeAlias = Callable[[Mapping[StreetAddress, Found]], None]
+    Take: TypeAlias = Callable[[Mapping[StreetAddress, AddressMatch]], None]
 
 _TIMEOUT = 120.0
 """Seconds for a batch: the service may take minutes for its largest ones."""
@@ -116,7 +116,7 @@ class Census(Geocoder):
 
     def _requested(
         self, client: httpx.Client, numbered: Mapping[int, StreetAddress], ends: Ends
-    ) -> dict[StreetAddress, Found] | None:
+    ) -> dict[StreetAddress, AddressMatch] | None:
         """What the geocoder found of a batch; `None` where the run ends."""
         for attempt in count():
             send = partial(census.census_request, client, self._url, numbered)
@@ -185,11 +185,13 @@ class OfUser(Geocoder):
     def __init__(self, choice: object) -> None:
         method = getattr(choice, "geocode", None)
         self._call: Callable[[str], object] = method if callable(method) else choice  # type: ignore[assignment]  # `LookupOptions` checks it
+        # geopy's RateLimiter: None may be an error that it did not raise, which is not to be stored
+        self._may_hide_errors = getattr(choice, "swallow_exceptions", False) is True
         self.name, self.where = _names_of(choice)
 
     def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
         """See `Geocoder.find`."""
-        found: dict[StreetAddress, Found] = {}
+        found: dict[StreetAddress, AddressMatch] = {}
         failures, since = 0, time.monotonic()
         try:
             for address in addresses:
@@ -202,8 +204,9 @@ class OfUser(Geocoder):
                     if failures == _FAILURES:
                         raise GeocoderError(f"{type(error).__name__}: {error}") from error
                     continue
-                found[address] = _found(result)
                 failures = 0
+                if result is not None or not self._may_hide_errors:
+                    found[address] = _found(result)
                 if time.monotonic() - since >= _COMMIT:
                     take(found)
                     found, since = {}, time.monotonic()
@@ -212,14 +215,14 @@ class OfUser(Geocoder):
                 take(found)
 
 
-def _found(result: object) -> Found:
+def _found(result: object) -> AddressMatch:
     """What a geocoder of the user returned: a location of geopy, a pair of degrees, or nothing.
 
     Raises:
         TypeError: it is something else.
     """
     if result is None:
-        return Found("none")
+        return AddressMatch("none")
     pair = (getattr(result, "latitude", None), getattr(result, "longitude", None))
     if pair == (None, None) and isinstance(result, tuple | list) and len(result) == len(pair):
         pair = result[0], result[1]
@@ -231,8 +234,8 @@ def _found(result: object) -> Found:
             f" no match, not {type(result).__name__}"
         ) from None
     if math.isfinite(lat) and math.isfinite(lng) and census.is_in_states(lat, lng):
-        return Found("similar", lat, lng)
-    return Found("none")
+        return AddressMatch("similar", lat, lng)
+    return AddressMatch("none")
 
 
 def _names_of(choice: object) -> tuple[str, str]:

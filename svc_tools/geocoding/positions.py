@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from svc_tools.base.positions import Position
     from svc_tools.base.progress import Progress
-    from svc_tools.geocoding.addresses import Found, StreetAddress
+    from svc_tools.geocoding.addresses import AddressMatch, StreetAddress
     from svc_tools.geocoding.geocoders import Geocoder
     from svc_tools.lookup.cache import CacheChoice
     from svc_tools.lookup.computed import Ends
@@ -92,14 +92,14 @@ class Geocoding:
     def _find(
         self,
         left: list[StreetAddress],
-        found: dict[StreetAddress, Found],
+        found: dict[StreetAddress, AddressMatch],
         ends: Ends,
         progress: Progress | None,
     ) -> None:
         """Add to what was found what the geocoder finds of the rest."""
         with stage(progress, "Geocoding", len(left), "addresses") as shown:
 
-            def take(some: Mapping[StreetAddress, Found]) -> None:
+            def take(some: Mapping[StreetAddress, AddressMatch]) -> None:
                 self._store.put(some, datetime.now().astimezone().date())
                 found.update(some)
                 shown.advance(len(some))
@@ -113,7 +113,11 @@ class Geocoding:
                 )
 
     def _note(
-        self, distinct: Iterable[StreetAddress], found: Mapping[StreetAddress, Found], *, sent: int
+        self,
+        distinct: Iterable[StreetAddress],
+        found: Mapping[StreetAddress, AddressMatch],
+        *,
+        sent: int,
     ) -> None:
         """How many addresses have a position, and how many the ZIP decides."""
         kinds = Counter(found[address].match if address in found else "" for address in distinct)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from svc_tools.config import cache_path
-from svc_tools.geocoding.addresses import MATCHES, Found, StreetAddress
+from svc_tools.geocoding.addresses import MATCHES, AddressMatch, StreetAddress
 from svc_tools.lookup.cache_store import COMPANIONS, CacheFile, DamageError, FileKind
 
 if TYPE_CHECKING:
@@ -93,13 +93,13 @@ class AddressStore:
             self._file.close()
             self._file = None
 
-    def known(self, addresses: Collection[StreetAddress]) -> dict[StreetAddress, Found]:
+    def known(self, addresses: Collection[StreetAddress]) -> dict[StreetAddress, AddressMatch]:
         """What was found of these addresses before."""
         if self.path is None or not addresses or not self.path.exists():
             return {}
         return self._try(lambda file: self._known(file, addresses)) or {}
 
-    def put(self, found: Mapping[StreetAddress, Found], day: date) -> None:
+    def put(self, found: Mapping[StreetAddress, AddressMatch], day: date) -> None:
         """Store what was found on a day, in one transaction: on the disk when it returns."""
         rows = [self._row(address, one, day.isoformat()) for address, one in found.items()]
 
@@ -113,14 +113,14 @@ class AddressStore:
         if rows:
             self._try(put)
 
-    def _row(self, address: StreetAddress, one: Found, day: str) -> tuple[str | int, ...]:
+    def _row(self, address: StreetAddress, one: AddressMatch, day: str) -> tuple[str | int, ...]:
         key, body = _write(address), _write(one[1:])
         parts = self.geocoder, key, day, one.match, body
         return *parts, _sum(*parts)
 
     def _known(
         self, file: CacheFile, addresses: Collection[StreetAddress]
-    ) -> dict[StreetAddress, Found]:
+    ) -> dict[StreetAddress, AddressMatch]:
         keys = {_write(address): address for address in addresses}
         every, found = list(keys), {}
         for start in range(0, len(every), _AT_ONCE):
@@ -130,7 +130,7 @@ class AddressStore:
             ):
                 if _sum(self.geocoder, key, day, match, body) != checksum or match not in MATCHES:
                     raise DamageError("an address in it is not what was written")
-                found[keys[key]] = Found(match, *json.loads(body))
+                found[keys[key]] = AddressMatch(match, *json.loads(body))
         return found
 
     def _try(self, work: Callable[[CacheFile], _T]) -> _T | None:

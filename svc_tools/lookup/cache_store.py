@@ -365,7 +365,7 @@ class FileKind(NamedTuple):
     numbered: tuple[str, ...] = ()
 
 
-RESULTS = FileKind("cache", _APPLICATION, _STEPS, _COLUMNS, ("source", "profile"))
+RESULT_FILE = FileKind("cache", _APPLICATION, _STEPS, _COLUMNS, ("source", "profile"))
 
 
 class CacheFile:
@@ -386,7 +386,7 @@ class CacheFile:
     ) -> None:
         """Open the file; one that is damaged is moved aside, and an empty one takes its place."""
         self.path = path
-        self._kind = kind or RESULTS
+        self._kind = kind or RESULT_FILE
         self.notes: list[str] = [] if notes is None else notes
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-CellForm = Literal["rate", "money", "truth", "text", "category", "day", "moment"]
+CellForm = Literal["rate", "share", "money", "truth", "text", "category", "day", "moment"]
 """What the cells of a column hold; a category is text with few distinct values."""
 DTYPES: dict[CellForm, str] = {
     "rate": "decimal128(7, 5)",
+    "share": "decimal128(5, 4)",
     "money": "decimal128(18, 2)",
     "truth": "boolean",
     "text": "str",
@@ -112,6 +113,8 @@ COLUMNS = (
            "candidates", "low", source="range"),
     Column("rate_high", "rate", "the highest rate where the result compares several places",
            "candidates", "high", source="range"),
+    Column("lookup_share", "share", "the share of the ZIP's housing that has the rate, where its"
+           " rates differ; empty where it is not known", "share", "share"),
     Column("tax_low", "money", "the lowest tax: several rates may fit, or delivery may be taxed or"
            " not", source="tax"),
     Column("tax_high", "money", "the highest tax, likewise", source="tax"),

@@ -43,6 +43,8 @@ from svc_tools.lookup.outcomes import (
     check_stored,
     not_attempted,
     rate_units,
+    share_text,
+    share_units,
     with_sum_checked,
 )
 from svc_tools.show.display import printable
@@ -316,6 +318,8 @@ _PART_NAMES = {"level": "level", "name": "name", "code": "code", "units": "rate"
 """What a line calls the fields of `Component`."""
 _FIELDS = {name: field for field, name in (_NAMES | _PART_NAMES).items()}
 _RATE_NAMES = {*_RATES.values(), "rate"}
+_SHARES = {column.fact for column in FACTS if column.form == "share"}
+"""The fields of `Found` that are shares: text with four decimals in a line."""
 _FAULT: Literal["fault"] = "fault"
 
 
@@ -335,6 +339,10 @@ def _as_fields(row: object, *where: str | int) -> object:
                 read[_FIELDS[name]] = _units(value)
             except ValueError as error:
                 raise _fault((*where, name), str(error)) from None
+        elif name in _SHARES:
+            read[name] = share_units(value)
+            if read[name] is None or not isinstance(value, str):
+                raise _fault((*where, name), "expected a share such as '0.9300'")
         elif isinstance(value, list):
             parts = (_as_fields(item, *where, name, index) for index, item in enumerate(value))
             read[name] = tuple(parts)
@@ -388,6 +396,9 @@ def line_of(place: Place, outcome: Outcome, *, detail: bool) -> dict[str, Any]:
     if (found := outcome.found) is not None:
         result = {name: getattr(found, column) for column, name in _NAMES.items()}
         result |= {name: units_to_rate(result[name]) for name in _RATES.values()}
+        result |= {
+            name: None if result[name] is None else share_text(result[name]) for name in _SHARES
+        }
         result["components"] = [
             _present({"level": component.level, "name": component.name, "code": component.code})
             | {"rate": units_to_rate(component.units)}

@@ -360,7 +360,7 @@ def _compute(
     with computed, all_stay():
         try:
             with stage(progress if places else None, "Looking up", len(places), "places") as shown:
-                for place in places:
+                for place in computed.surveyed(places):
                     if stopped := ends.why():
                         break
                     outcomes[place] = computed.outcome(place)
@@ -418,7 +418,9 @@ class _Answers:
 
     def to(self, items: Iterable[_T]) -> list[tuple[_T, Outcome]]:
         """The items with their outcomes."""
-        return [(item, self._outcome(_place_of(item))) for item in items]
+        some = [(item, _place_of(item)) for item in items]
+        self._computed.survey(place for _, place in some if isinstance(place, Place))
+        return [(item, self._outcome(place)) for item, place in some]
 
     def _outcome(self, place: Place | Outcome) -> Outcome:
         if isinstance(place, Outcome):

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, get_args
 
 from svc_sdk import Svc
-from svc_tools.config import DELIVERIES, seller_zone
+from svc_tools.config import DELIVERIES, review_below, seller_zone
 from svc_tools.lookup.columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
+from svc_tools.lookup.outcomes import SHARES_PER_ONE
 from svc_tools.tables.dates import DateTerms, checked_format, time_zone
 from svc_tools.tables.places import GRAINS
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Hashable, Mapping, Sequence
     from datetime import date, tzinfo
+    from decimal import Decimal
 
     from svc_tools.base.progress import Progress
     from svc_tools.config import DeliveryAs
@@ -232,6 +234,9 @@ class LookupOptions:
     columns: Sequence[str] | Literal["short"] | None = option(
         None, "Columns to add: short, or a,b,c.", FILES, form="names", not_on=_SELDOM)
     detail: bool = option(False, "Add the jurisdictions.", FILES, not_on=_SELDOM)
+    review_below: Decimal | float | str | None = option(
+        None, "Review ZIPs with less of their housing at the rate (0.90).", FILES, "Review below",
+        kind=str | None)
     errors: Literal["coerce", "raise"] = option(
         "coerce", "raise: an exception where a row has no usable result.", not_on=_ROWS,
         choices=_ERRORS)
@@ -267,6 +272,7 @@ class LookupOptions:
                 "locked and client: a locked lookup requests nothing; leave one of them out"
             )
         object.__setattr__(self, "tz", time_zone(self.tz))
+        object.__setattr__(self, "review_below", review_below(self.review_below))
         checked_format(self.date_format)
         object.__setattr__(self, "columns", _columns(self.columns, detail=self.detail))
 
@@ -280,9 +286,19 @@ class LookupOptions:
         return dates_of(self.date_format, self.tz)
 
     @property
+    def below(self) -> int:
+        """`review_below` in the units of `Found.share`."""
+        return review_threshold(self.review_below)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The columns that will be added, in their order, without the prefix."""
         return lookup_columns(detail=self.detail) if self.columns is None else tuple(self.columns)
+
+
+def review_threshold(given: object = None) -> int:
+    """What `config.review_below` gives, in the units of `Found.share`."""
+    return int(review_below(given) * SHARES_PER_ONE)
 
 
 OF_FILE = tuple(

@@ -61,11 +61,20 @@ TOO_HIGH = rate_to_units(HIGHEST_RATE)
 _TEXTS = tuple(
     (column.fact, *column.sent.split("."))
     for column in FACTS
-    if "." in column.sent and not column.codes and column.form not in {"rate", "truth"}
+    if "." in column.sent and not column.codes and column.form not in {"rate", "share", "truth"}
 )
 """The facts that are texts of the response as they are, with its part and the name there."""
 _ENDS = ("lowest_combined_rate", "highest_combined_rate")
 """The fields of a warning with the ends of the rates that a place may have."""
+_SPANS = "zip_spans_jurisdictions"
+"""The warning that has the share of the ZIP's housing at the rate."""
+SHARES_PER_ONE = 10_000
+"""The units of shares: ten-thousandths."""
+SURE_SHARE = 9_800
+"""From this share of a ZIP's housing on a rate is as sure as the only one of a ZIP."""
+LIKELY_SHARE = 9_000
+"""Below this share the service has little confidence in a rate."""
+_SHARE = re.compile(r"(?:0|1)(?:\.[0-9]{1,20})?", re.ASCII)
 _BREAKS = re.compile(r"\s+")
 _Text = TypeVar("_Text", str, str | None)
 
@@ -89,7 +98,8 @@ class Found:
     """The rate in a response. Rates are integers of 10^-5 or missing.
 
     `low` and `high` are the lowest and the highest combined rate among the candidates, where the
-    response names several; else missing. `components` is empty but for a full response.
+    response names several; else missing. `components` is empty but for a full response. `share` is
+    that of the ZIP's housing at the combined rate, in units of 10^-4, where the response has it.
 
     The cache and lock files hold the fields in this order: a further one is the last, and has a row
     in `columns.COLUMNS`. One that is no text needs a line in `_found` besides.
@@ -116,6 +126,7 @@ class Found:
     low: int | None = None
     high: int | None = None
     components: tuple[Component, ...] = ()
+    share: int | None = None
 
 
 FOUND_FIELDS = tuple(field.name for field in fields(Found))
@@ -335,6 +346,7 @@ def _found(response: Sent) -> Found:
         low=low,
         high=high,
         components=_components(response),
+        share=_share(response),
         **texts,
     )
 
@@ -358,6 +370,43 @@ def _range(response: Sent, combined: int) -> tuple[int | None, int | None]:
         rates += [units for units in candidates if units is not None]
     low, high = min(rates), max(rates)
     return (None, None) if len(rates) == 1 or (unknown and low == high) else (low, high)
+
+
+def _share(response: Sent) -> int | None:
+    """The share of the ZIP's housing at the rate; missing where another warning has more rates."""
+    share, own, others = None, [], []
+    for code, extra in response.warnings():
+        ends = [_units_or_none(extra.get(end)) for end in _ENDS]
+        known = [units for units in ends if units is not None]
+        if code == _SPANS:
+            own += known
+            share = share_units(extra.get("share"))
+        else:
+            others += known
+    if others and (not own or min(others) < min(own) or max(others) > max(own)):
+        return None
+    return share
+
+
+def share_units(value: object) -> int | None:
+    """A share as it is sent or stored, in units of 10^-4, never rounded up.
+
+    `None` where it is not a number from 0 to 1, or the text of one.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        return None
+    if isinstance(value, int | float) and not 0 <= value <= 1:
+        return None
+    text = value.strip() if isinstance(value, str) else f"{Decimal(str(value)):f}"
+    if not _SHARE.fullmatch(text):
+        return None
+    share = Decimal(text)
+    return int(share * SHARES_PER_ONE) if share <= 1 else None
+
+
+def share_text(units: int) -> str:
+    """A share of units of 10^-4 as text with four decimals."""
+    return f"{Decimal(units).scaleb(-4):.4f}"
 
 
 def _components(response: Sent) -> tuple[Component, ...]:
@@ -454,6 +503,8 @@ def check_stored(place: Place, outcome: Outcome) -> None:
         and found.low <= found.combined <= found.high
     ):
         raise ValueError("combined_rate does not lie between rate_low and rate_high")
+    if found.share is not None and not 0 <= found.share <= SHARES_PER_ONE:
+        raise ValueError("the share of the ZIP's housing is not from 0 to 1")
     parts = (found.state, found.county, found.city, found.districts)
     if NO_SUM not in found.warnings and sum(filter(None, parts)) > found.combined:
         raise ValueError("the parts of the rate are more than combined_rate")
@@ -552,6 +603,11 @@ def shown_rate(units: int | None) -> str:
     return NOTHING if units is None else percent(Decimal(units).scaleb(-5))
 
 
+def shown_share(units: int) -> str:
+    """A share as a percentage."""
+    return percent(Decimal(units).scaleb(-4))
+
+
 def _rates(found: Found) -> Table:
     parts = {"State": found.state, "County": found.county, "City": found.city}
     parts |= {"Districts": found.districts, "Combined": found.combined}
@@ -570,6 +626,7 @@ def _facts(found: Found) -> Table:
         "Range": None
         if found.low is None
         else f"{shown_rate(found.low)} to {shown_rate(found.high)}",
+        "Share of the ZIP's housing": None if found.share is None else shown_share(found.share),
         "Effective date": found.effective_date,
         "Basis of the date": found.effective_date_basis,
         "Source": found.source,

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate
+from svc_tools.lookup.outcomes import LIKELY_SHARE, NO_SUM, TOO_HIGH, shown_rate, shown_share
 from svc_tools.show.codes import (
     CONFIDENCES,
     DISPROVING,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _PROVED = "publisher_effective_date"
 _SPANS = "zip_spans_jurisdictions"
+_NEAR = "address_near_boundary"
 _MISMATCH = "place_input_mismatch"
 _POINT_NOT_USED = "point_not_used"
 _EARLIEST = timedelta(hours=14)
@@ -67,6 +68,7 @@ def review_reasons(
     warnings: Collection[str],
     own_day: date | None = None,
     *,
+    below: int = LIKELY_SHARE,
     state_from_zip: bool = False,
 ) -> tuple[str, ...]:
     """Why a row requires review, as codes of `svc_tools.show.codes`; empty where it does not.
@@ -83,6 +85,7 @@ def review_reasons(
         outcome: the outcome for the row's place.
         warnings: its warnings (`warnings_of`).
         own_day: the day of the row.
+        below: as for `reasons_of`.
         state_from_zip: whether the row named no state, and its ZIP gave it
             (`PlaceQuery.state_from_zip`).
     """
@@ -98,6 +101,8 @@ def review_reasons(
         found.confidence,
         combined=found.combined,
         ends=(found.low, found.high),
+        share=found.share,
+        below=below,
         since=law_since(found.effective_date, found.effective_date_basis),
         day=own_day,
     )
@@ -110,12 +115,15 @@ def reasons_of(
     *,
     combined: int,
     ends: tuple[int | None, int | None],
+    share: int | None = None,
+    below: int = LIKELY_SHARE,
     since: date | None,
     day: date | None,
 ) -> tuple[str, ...]:
     """Why a rate requires review, the most urgent first: the rule for a result and for columns.
 
-    Little confidence is a reason only where nothing else says why.
+    Several rates are none where enough of the ZIP's housing has the rate. Little confidence is one
+    only where nothing else says why, such as that share.
 
     Args:
         status: the status of the rate.
@@ -123,14 +131,18 @@ def reasons_of(
         confidence: its confidence; `None` where it is missing.
         combined: the rate.
         ends: the lowest and the highest rate of the places that fit; `None` where not compared.
+        share: that of the ZIP's housing at the rate, in units of 10^-4; `None` where not known.
+        below: the share below which several rates are a reason, in the same units.
         since: the day from which the rate is law (`law_since`).
         day: the day of the row.
     """
     codes = {*REVIEWED.intersection(warnings)}
     low, high = ends
-    if low is not None and low != high:
+    enough = share is not None and share >= below
+    # a limit near by says it more precisely
+    if low is not None and low != high and not enough and _NEAR not in codes:
         codes.add("several_rates")
-    elif _SPANS in warnings and low is None:
+    if _SPANS in warnings and low is None:
         codes.add(_SPANS)
     if combined > TOO_HIGH:
         codes.add("rate_too_high")
@@ -140,7 +152,8 @@ def reasons_of(
         codes.add(status)
     if confidence not in CONFIDENCES:
         codes.add("confidence_unknown")
-    if confidence in DOUBTFUL and not codes:
+    explained = enough and share is not None and share < LIKELY_SHARE
+    if confidence in DOUBTFUL and not codes and not explained:
         codes.add("low_confidence")
     return tuple(sorted(codes, key=urgency)) if len(codes) > 1 else tuple(codes)
 
@@ -150,14 +163,21 @@ def status_word(outcome: Outcome, reasons: Collection[str]) -> str:
     return "review" if outcome.means.usable and reasons else outcome.status
 
 
-def reasons_on(outcome: Outcome, day: date | None = None) -> tuple[str, ...]:
+def reasons_on(
+    outcome: Outcome, day: date | None = None, *, below: int = LIKELY_SHARE
+) -> tuple[str, ...]:
     """Why a single result on a day (`None` for today) requires review, by its own warnings."""
     warnings = outcome.found.warnings if outcome.found else ()
-    return review_reasons(outcome, warnings, day or datetime.now().astimezone().date())
+    today = datetime.now().astimezone().date()
+    return review_reasons(outcome, warnings, day or today, below=below)
 
 
 def remarks(
-    outcome: Outcome, warnings: Iterable[str | Advisory], day: date | None = None
+    outcome: Outcome,
+    warnings: Iterable[str | Advisory],
+    day: date | None = None,
+    *,
+    below: int = LIKELY_SHARE,
 ) -> tuple[str, ...]:
     """What to know of a single result, as sentences, each once.
 
@@ -167,12 +187,13 @@ def remarks(
         outcome: the result.
         warnings: the warnings of the response (SPEC 2.4).
         day: the day of the rate; `None` for today.
+        below: as for `reasons_of`.
     """
     found = outcome.found
     if found is None:
         reasons = [outcome.error] if outcome.means.failed and outcome.error else []
         return tuple(dict.fromkeys((*reasons, *map(sentence, warnings))))
-    codes = reasons_on(outcome, day)
+    codes = reasons_on(outcome, day, below=below)
     own = [code for code in codes if code not in found.warnings or code == NO_SUM]
     reasons = [_reason(code, found) for code in own if not Status.of(code).partial]
     replaced = {REPLACES.get(code) for code in own}
@@ -184,6 +205,8 @@ def _reason(code: str, found: Found) -> str:
     reason = meaning_of(code)
     if code == "several_rates":
         reason = f"{reason}, from {shown_rate(found.low)} to {shown_rate(found.high)}"
+        if found.share is not None:
+            reason = f"{reason}; {shown_share(found.share)} of the ZIP's housing has this one"
     unmatched = "address_not_matched" in found.warnings
     to_do = what_to_do(code, found.resolved_state or "", address="all" if unmatched else "no")
     return f"{reason}. {to_do}"

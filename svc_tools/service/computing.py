@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from svc_tools.service.books import BookKeeper
     from svc_tools.service.ratebook import Book, ResolvedRate
     from svc_tools.service.ratebook.by_boundary import BoundaryStore
+    from svc_tools.service.ratebook.by_point import Spot
     from svc_tools.service.ratebook.query import Location
 
 _ATTEMPTS = 5
@@ -68,6 +69,7 @@ class Computation:
         self.today = local_day()
         self.edition, self.digest = self._book.edition, self._book.digest
         self.remembered = memories.of(self._book)
+        self._spots: dict[tuple[str, float, float], Spot] = {}
 
     def close(self) -> None:
         """Close the records of the user's own files."""
@@ -79,6 +81,30 @@ class Computation:
         if _STATE.fullmatch(state) and _ZIP.fullmatch(zip_code):
             return Located(self._book, Query(state, zip=zip_code))
         return None
+
+    def survey(self, points: Iterable[tuple[str, float, float]]) -> None:
+        """Look at the maps for many points at once, which `at_point` and `place` then need not do.
+
+        What was found for other points before is forgotten.
+
+        Args:
+            points: the state of the lookup, latitude and longitude of each.
+        """
+        from svc_tools.service.ratebook.by_point import survey  # noqa: PLC0415 - heavy, for points
+
+        self._spots = {}
+        by_state: dict[str, list[tuple[float, float]]] = {}
+        for state, lat, lng in points:
+            if state in self._book.states:
+                by_state.setdefault(state, []).append((lat, lng))
+        for state, found in by_state.items():
+            for point, spot in zip(found, survey(self._book, state, found), strict=True):
+                self._spots[state, *point] = spot
+
+    def at_point(self, state: str, lat: float, lng: float) -> Located | None:
+        """The place at a point that `survey` has looked at; `None` for any other."""
+        spot = self._spots.get((state, lat, lng))
+        return spot and Located(self._book, Query(state, lat=lat, lng=lng), spot)
 
     def place(
         self,
@@ -101,7 +127,13 @@ class Computation:
         query = read_lookup(state, read_params(params, *LOOKUP_PARAMS)).query
         if position is not None:
             query = query._replace(position=position)
-        return Located(self._book, query)
+        return Located(self._book, query, self._spot_of(query))
+
+    def _spot_of(self, query: Query) -> Spot | None:
+        lat, lng, match = query.position[:3] if query.position else (query.lat, query.lng, "given")
+        if lat is None or lng is None or match != "given":  # others look further around
+            return None
+        return self._spots.get((query.state, lat, lng))
 
 
 class Memories:
@@ -121,18 +153,38 @@ class Memories:
 class Located:
     """A place, located once for all days where the day does not matter."""
 
-    def __init__(self, book: Book, query: Query) -> None:
-        self._book, self._query = book, query
+    def __init__(self, book: Book, query: Query, spot: Spot | None = None) -> None:
+        self._book, self._query, self._spot = book, query, spot
         self._dated = is_dated(book, query.state)
         self._location: Location | None = None
-        self._changes: tuple[int, ...] = ()
+        self._changes: tuple[int, ...] | None = None
+
+    @property
+    def same(self) -> tuple[object, ...] | None:
+        """What all that is returned depends on but the point itself; `None`: on it, too.
+
+        Places with the same have the same result on every day, but for the words of its warnings,
+        and for `lat`, `lng` and `nearest_zip`.
+        """
+        if self._spot is None or self._dated or self._query.position:
+            return None
+        try:
+            found = self._location or locate(self._book, self._query, date.min, self._spot)
+        except Exception:  # noqa: BLE001 - `on` gives it
+            return None
+        self._location = found
+        if not found.kind:
+            return None
+        notes = tuple([note["code"] for note in found.advisories])
+        return (*found.kind, found.city, found.county, found.nearest_zip, notes)
 
     def on(self, day: int) -> ResultSpan:
         """The result on a day, and the days around it on which it is the same. Raises nothing."""
         book, query, asked = self._book, self._query, date.fromordinal(day)
         try:
             if self._location is None or self._dated:
-                self._location = locate(book, query, asked)
+                self._location = locate(book, query, asked, self._spot)
+            if self._changes is None or self._dated:
                 self._changes = days_of_change(book, query.state, self._location)
         except NotResolved as error:
             return ResultSpan(*span_of(sorted(error.changes), day), None, no_rate_problem(error))

@@ -57,6 +57,11 @@ class AnswerWarning(_Shape):
 
     code: str
     message: str
+    share: Annotated[str, Field(pattern=r"^[01]\.[0-9]{4}$")] | None = Field(
+        None,
+        description="With zip_spans_jurisdictions: the share of the ZIP's housing that has the"
+        " rate, where that is known",
+    )
 
 
 class Meta(_Shape):
@@ -79,6 +84,9 @@ class Candidate(_Shape):
     chosen: bool
     name: str | None
     why: str
+    share: Annotated[str, Field(pattern=r"^[01]\.[0-9]{4}$")] | None = Field(
+        description="Its share of the housing of the ZIP, where that is known"
+    )
     state_rate: _RateText
     county_rate: _RateText
     city_rate: _RateText

@@ -85,6 +85,9 @@ _FULL_ADDRESS = (
     f"{_WHICH} look it up with the street address (the embedded service needs the state's boundary"
     " file for that), or ask the state."
 )
+_WHICH_SIDE = (
+    "Find out on which side it lies: look the address up with the state, or check the coordinates."
+)
 _LOCAL_PART = "Get the local rate from the state before you charge or file tax."
 _WRONG_PLACE = "the city or the ZIP is wrong, and with it perhaps the rate"
 _OTHER_STATE = "another state would have another rate"
@@ -165,6 +168,10 @@ _STAKE = {
     "range": (
         "the tax at the highest rate of the places that fit less that at the lowest; where only the"
         " tax on delivery is in doubt, that tax"
+    ),
+    "expected": (
+        "an expectation: that difference times the share of the ZIP's housing that has another rate"
+        " (1 less lookup_share)"
     ),
     "tax": "the whole tax of the row",
     "tax_high": "no tax: the most that it can be (tax_high)",
@@ -289,15 +296,6 @@ CODES: Mapping[str, Code] = {
         other_city=True,
         own_records=True,
     ),
-    "point_not_used": Code(
-        ("review",),
-        "the coordinates given do not decide, and the ZIP Code or the address did",
-        "the coordinates are not exact, or are of another place: where the ZIP Code fits several"
-        " rates, another one may apply",
-        "Correct the coordinates, with four decimals or more, or leave them out.",
-        review=True,
-        own_records=True,
-    ),
     "several_rates": Code(
         ("review",),
         "the place fits several jurisdictions, and their rates differ",
@@ -310,6 +308,30 @@ CODES: Mapping[str, Code] = {
         "the ZIP lies in several jurisdictions, and their rates may differ",
         "whether they differ is not known; a full address decides",
         _FULL_ADDRESS,
+    ),
+    "address_near_boundary": Code(
+        ("review",),
+        "the point or address is near a limit of a city or county, and the rate beyond is another",
+        "rate_low and rate_high say how far the rate may be off; the exact side decides",
+        _WHICH_SIDE,
+        review=True,
+    ),
+    "address_match_contradicts": Code(
+        ("review",),
+        "the address that the geocoder found is in another state, ZIP or city than the one given",
+        _WRONG_PLACE,
+        "Check the address against the order.",
+        review=True,
+        own_records=True,
+    ),
+    "point_not_used": Code(
+        ("review",),
+        "the coordinates are not exact, or cannot be those of the row's place, and its ZIP or"
+        " address decided",
+        "the coordinates or the ZIP are wrong, and with them perhaps the rate",
+        "Check the coordinates, which need four decimals, and the ZIP Code against the order.",
+        review=True,
+        own_records=True,
     ),
     "zip_of_another_state": Code(
         ("review",),

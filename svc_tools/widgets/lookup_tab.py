@@ -20,6 +20,7 @@ from svc_sdk import SvcError
 from svc_tools.config import address_checked
 from svc_tools.frames.values.money import one_amount
 from svc_tools.frames.values.rounding import ROOM, rounded_tax
+from svc_tools.lookup.options import review_threshold
 from svc_tools.lookup.outcomes import failed, of_response
 from svc_tools.lookup.reviewing import reasons_on, remarks, status_word
 from svc_tools.lookup.troubles import Trouble
@@ -147,7 +148,7 @@ class LookupTab:
                 query.words,
                 day,
                 rate_headline(result),
-                status_word(outcome, reasons_on(outcome, query.day)),
+                status_word(outcome, reasons_on(outcome, query.day, below=review_threshold())),
                 f"{taxed or 'not computed'} on {amount}" if amount else "",
                 result_card(
                     result,
@@ -558,5 +559,5 @@ def result_card(
         amount=amount,
         tax=tax,
         facts=facts,
-        warnings=remarks(outcome, all_warnings(result), day),
+        warnings=remarks(outcome, all_warnings(result), day, below=review_threshold()),
     )

@@ -27,7 +27,7 @@ FIRST = [
     *("accepted_places", "low", "high", "components"),
 ]
 """The fields of `Found` of the first release, in the order of its files."""
-TYPES = {"rate": "int", "truth": "bool"}
+TYPES = {"rate": "int", "share": "int", "truth": "bool"}
 FIELDS = {field.name: field for field in dataclasses.fields(Found)}
 
 

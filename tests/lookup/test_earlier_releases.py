@@ -198,8 +198,8 @@ def test_what_is_no_row_is_damage(path, client, row):
 
 def test_a_cache_of_an_earlier_schema_is_used_on(path, client, monkeypatch):
     step = "ALTER TABLE answer ADD COLUMN further TEXT;\nCREATE TABLE more (number INTEGER);\n"
-    known = cache_store.RESULTS
-    monkeypatch.setattr(cache_store, "RESULTS", known._replace(steps=(*known.steps, step)))
+    known = cache_store.RESULT_FILE
+    monkeypatch.setattr(cache_store, "RESULT_FILE", known._replace(steps=(*known.steps, step)))
     assert stored(path, client) == RESULTS
     cache = Cache(path, clock=lambda: AT)
     cache.store(source_of(client), [(AUSTIN, RESULTS[DALLAS])], detail=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 
 from svc_tools.frames.added.names import known_labels, require_columns, require_one
-from svc_tools.frames.added.rates import Rates, rates_of, truths_of
+from svc_tools.frames.added.rates import Rates, rates_of, shares_of, truths_of
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.values.arrow import Coded, coded, recoded
 from svc_tools.frames.values.money import Money, money
@@ -166,6 +166,10 @@ class Enriched:
     def rates(self, name: str) -> Rates:
         """The rates of an added column, in units of 10^-5."""
         return self._once((rates_of, name), lambda rows: rates_of(rows.frame, rows._named(name)))  # noqa: SLF001 - of the same class
+
+    def shares(self, name: str) -> Rates:
+        """The shares of an added column, in units of 10^-4."""
+        return self._once((shares_of, name), lambda rows: shares_of(rows.frame, rows._named(name)))  # noqa: SLF001 - of the same class
 
     def money(self, name: str) -> Money:
         """The dollars of an added column, in whole cents."""

@@ -13,14 +13,15 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
-from svc_tools.frames.values.arrow import first_column, units_of
+from svc_tools.frames.values.arrow import first_column, shares_in, units_of
+from svc_tools.lookup.outcomes import SHARES_PER_ONE, share_units
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
 
 class Rates(NamedTuple):
-    """Rates by row, in units of 10^-5; 0 where it is missing."""
+    """Rates by row, in units of 10^-5 (shares in 10^-4); 0 where it is missing."""
 
     units: np.ndarray
     missing: np.ndarray
@@ -48,9 +49,22 @@ def rates_of(frame: pd.DataFrame, name: Hashable) -> Rates:
     try:
         units, missing = units_of(column)
     except TypeError:  # text or floats, as lookup(rates=…) gives them, or from a file
-        return _rates_one_by_one(column, str(name))
+        return _one_by_one(column, str(name), _rate)
     inside = not len(units) or (units.min() >= 0 and units.max() < UNITS_PER_ONE)
-    return Rates(units, missing, {}) if inside else _rates_one_by_one(column, str(name))
+    return Rates(units, missing, {}) if inside else _one_by_one(column, str(name), _rate)
+
+
+def shares_of(frame: pd.DataFrame, name: Hashable) -> Rates:
+    """The shares of a column, in units of 10^-4; all missing where the frame has no such column."""
+    if name not in frame.columns:
+        return Rates(np.zeros(len(frame), np.int64), np.ones(len(frame), bool), {})
+    column = frame[name]
+    try:
+        units, missing = shares_in(column)
+    except TypeError:  # text or floats, from a file
+        return _one_by_one(column, str(name), _share)
+    inside = not len(units) or (units.min() >= 0 and units.max() <= SHARES_PER_ONE)
+    return Rates(units, missing, {}) if inside else _one_by_one(column, str(name), _share)
 
 
 def truths_of(frame: pd.DataFrame, name: Hashable, *, missing: bool) -> np.ndarray | None:
@@ -86,9 +100,11 @@ def _truth(value: object, name: Hashable, *, missing: bool) -> bool:
     return known
 
 
-def _rates_one_by_one(column: pd.Series, name: str) -> Rates:
+def _one_by_one(
+    column: pd.Series, name: str, read_cell: Callable[[object, str], int | str | None]
+) -> Rates:
     codes, uniques = pd.factorize(column)
-    read = [_rate(value, name) for value in list(uniques)]
+    read = [read_cell(value, name) for value in list(uniques)]
     units = np.array([rate if isinstance(rate, int) else 0 for rate in read] + [0], np.int64)
     missing = np.array([not isinstance(rate, int) for rate in read] + [True], bool)
     wrong: dict[int, str] = {}
@@ -96,6 +112,16 @@ def _rates_one_by_one(column: pd.Series, name: str) -> Rates:
         if isinstance(rate, str):
             wrong |= dict.fromkeys(np.flatnonzero(codes == code).tolist(), rate)
     return Rates(units[codes], missing[codes], wrong)
+
+
+def _share(value: object, name: str) -> int | str | None:
+    """One share in units, or why it is not one; `None` for blank text."""
+    if isinstance(value, str) and not value.strip():
+        return None
+    units = share_units(float(value) if isinstance(value, float) else value)
+    if units is None:
+        return f"{name}: {str(value).strip()[:40]!r} is not a share such as 0.9300"
+    return units
 
 
 def _rate(value: object, name: str) -> int | str | None:

@@ -20,7 +20,7 @@ from pandas.api.types import is_object_dtype
 
 from svc_tools.base.atomic import whole_file
 from svc_tools.frames.added.names import added_positions
-from svc_tools.frames.added.rates import rates_of, truths_of
+from svc_tools.frames.added.rates import rates_of, shares_of, truths_of
 from svc_tools.frames.added.stamp import Stamp
 from svc_tools.frames.files.rates import attributes_in, with_stamp
 from svc_tools.frames.files.writing import (
@@ -31,7 +31,7 @@ from svc_tools.frames.files.writing import (
     write_table,
 )
 from svc_tools.frames.lookup.queries import DateColumn
-from svc_tools.frames.values.arrow import MONEY, RATE, arrow_column, decimals, recoded
+from svc_tools.frames.values.arrow import MONEY, RATE, SHARE, arrow_column, decimals, recoded
 from svc_tools.frames.values.money import whole_cents
 from svc_tools.frames.values.odd_cells import rows_of
 from svc_tools.lookup.columns import COLUMNS, RATES
@@ -273,10 +273,9 @@ class _Reader:
 
     def read(self, column: pd.Series, form: CellForm, name: str) -> _Read | None:
         """The column in the type of its form; `None` where its days have two meanings."""
-        if form == "rate":
-            return self._rates(column, name)
-        if form == "money":
-            return self._money(column, name)
+        if form in {"rate", "share", "money"}:
+            kinds = {"rate": self._rates, "share": self._shares, "money": self._money}
+            return kinds[form](column, name)
         if form == "truth":
             return _truths(column, name)
         if form == "day":
@@ -286,11 +285,19 @@ class _Reader:
         return _Read(self._texts(column, name, in_categories=form == "category"), ())
 
     def _rates(self, column: pd.Series, name: str) -> _Read:
-        if self.mark == "comma":
-            texts = _coded(column)
-            column = _series(texts, [text.replace(",", ".") for text in texts.values])  # noqa: PD011 - no frame's
-        read = rates_of(column.to_frame(name), name)
+        read = rates_of(self._with_points(column).to_frame(name), name)
         return _Read(decimals(read.units, read.missing, RATE), [*read.wrong])
+
+    def _shares(self, column: pd.Series, name: str) -> _Read:
+        read = shares_of(self._with_points(column).to_frame(name), name)
+        return _Read(decimals(read.units, read.missing, SHARE), [*read.wrong])
+
+    def _with_points(self, column: pd.Series) -> pd.Series:
+        """The column with points as decimal marks."""
+        if self.mark != "comma":
+            return column
+        texts = _coded(column)
+        return _series(texts, [text.replace(",", ".") for text in texts.values])  # noqa: PD011 - no frame's
 
     def _money(self, column: pd.Series, name: str) -> _Read:
         try:

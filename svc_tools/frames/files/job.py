@@ -363,10 +363,10 @@ class FileJob:
 
     def _writing(self, results: Results) -> _FileWriting:
         """What joins the rows with their results."""
-        rows, notes = self.surveyed.rows, self._every_note
+        rows, notes, lookup = self.surveyed.rows, self._every_note, self.terms.lookup
         writing = _FileWriting(
             *(self.rows, self.layout, self.terms),
-            columns=ResultColumns(results, detail=self.terms.lookup.detail),
+            columns=ResultColumns(results, detail=lookup.detail, below=lookup.below),
             codes=self.surveyed.codes,
             stamp=stamp_of(
                 *(self.layout, self.terms, results),
@@ -579,8 +579,9 @@ class FileJob:
         if source is None or not source.waits or not self.surveyed.whole or self._results is None:
             return
         first, numbers = self._first_rows()
-        columns = ResultColumns(self._results).rows(self.surveyed.codes_at(numbers))
-        prefix = self._given.lookup.prefix
+        prefix, below = self._given.lookup.prefix, self._given.lookup.below
+        codes = self.surveyed.codes_at(numbers)
+        columns = ResultColumns(self._results, below=below).rows(codes)
         rates = rates_known(Enriched(with_columns(first, prefix, columns), prefix))
         terms, source, of_tax = settled(
             first,

@@ -26,7 +26,7 @@ from svc_tools.frames.orders.saved_layout import as_layout, filled
 from svc_tools.frames.taxes.amounts import amounts_of_tax
 from svc_tools.frames.taxes.due import register_of
 from svc_tools.frames.taxes.tax import Tax
-from svc_tools.frames.values.arrow import MONEY, RATE, arrow_column
+from svc_tools.frames.values.arrow import MONEY, RATE, SHARE, arrow_column
 from svc_tools.lookup.columns import COLUMNS, lookup_columns, tax_columns
 from svc_tools.lookup.options import names_where
 from svc_tools.tables.roles import ColumnAmbiguous, ColumnMissing
@@ -230,6 +230,7 @@ def _tax_of(first: pd.DataFrame, source: AmountsOfTax, terms: Terms) -> Tax:
 
 _TYPES: dict[CellForm, pa.DataType] = {
     "rate": RATE,
+    "share": SHARE,
     "money": MONEY,
     "truth": pa.bool_(),
     "text": pa.string(),
@@ -366,7 +367,7 @@ def stamp_of(
     stamp = former.without(prefix, *former).put(
         prefix,
         lookup,
-        lookups=record_of(lookup, results, rows=rows, notes=notes),
+        lookups=record_of(lookup, results, rows=rows, notes=notes, below=terms.lookup.below),
         columns={field.name: str(pd.ArrowDtype(field.type)) for field in layout.added},
     )
     return stamp if layout.tax is None else layout.tax.stamped(stamp)

@@ -14,14 +14,16 @@ from svc_tools.frames.added.enriched import Enriched
 from svc_tools.frames.review.aggregates import (
     FREQUENT,
     Complete,
+    OnShares,
     ReasonCounts,
     Statuses,
     TaxSums,
     Warned,
     is_usable,
+    shares_sentence,
 )
 from svc_tools.frames.review.codes import DECIDING_COLUMNS, review_codes
-from svc_tools.frames.review.review import ReviewCounts, state_reason_table
+from svc_tools.frames.review.review import ReviewCounts, expected_sentence, state_reason_table
 from svc_tools.frames.review.split import USE_OF_GROUP, PartSums, parts_sentence, parts_table
 from svc_tools.frames.taxes.not_due import NotDueSums, not_due_sentence
 from svc_tools.frames.taxes.taxed_rows import goods_of_tax
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from svc_tools.frames.analysis.breakdowns import Breakdown
-    from svc_tools.frames.review.aggregates import Aggregate
+    from svc_tools.frames.review.aggregates import Aggregate, Resting
     from svc_tools.frames.review.review import RankedRows
     from svc_tools.frames.review.split import Part
     from svc_tools.frames.taxes.not_due import NotDue
@@ -278,12 +280,14 @@ class FileTotals:
         self._statuses, self._reasons = Statuses(), ReasonCounts(_MOST_REASONS)
         self._warned, self._complete = Warned(_MOST_REASONS), Complete(taxed=taxed is not None)
         self._parts, self._not_due = PartSums(), NotDueSums()
+        self._on_shares = OnShares()
         self._tax, self._has_tax = TaxSums(taxed or is_usable, _MOST_REASONS), taxed is not None
 
     def add(self, rows: Enriched) -> None:
         """Add the rows of a chunk, part by part: what is known of each row needs memory."""
         every: list[Aggregate] = [self._statuses, self._reasons, self._warned, self._complete]
-        every += [self._parts, self._not_due, self.review, *self.breakdowns.values()]
+        every += [self._parts, self._not_due, self.review, self._on_shares]
+        every += self.breakdowns.values()
         every += [self._tax] if self._has_tax else []
         for start in range(0, max(len(rows), 1), _PART):
             part = Enriched(rows.frame.iloc[start : start + _PART], rows.prefix)
@@ -402,24 +406,33 @@ class FileTotals:
 
     @property
     def remarks(self) -> list[str]:
-        """What requires no review, in sentences: rows that are not due, and unknown warnings."""
+        """What requires no review, in sentences: not due, shares of housing, unknown warnings."""
         warned = unknown_warnings_sentence(self._warned.unknown)
-        return [*filter(None, (not_due_sentence(self.not_due), warned))]
+        shares = shares_sentence(self.on_shares)
+        return [*filter(None, (not_due_sentence(self.not_due), shares, warned))]
+
+    @property
+    def on_shares(self) -> Resting:
+        """The rows whose rate less than 98% of their ZIP's housing is known to have."""
+        return self._on_shares.found
 
     @property
     def estimates(self) -> str | None:
-        """How much of the dollars of the review is estimated, in a sentence; `None` if nothing."""
+        """How much of the dollars of the review is estimated or expected; `None` if nothing."""
         rows, estimated = self.review.estimated
+        expected = expected_sentence(*self.review.expected)
         if not estimated:
-            return None
-        return (
+            return expected or None
+        of_estimate = (
             f"Of these dollars {exact_dollars(estimated)} is an estimate for"
             f" {counted(rows, 'row')} without a tax, at the highest rate found in their state."
         )
+        return " ".join(filter(None, (of_estimate, expected)))
 
     def as_json(self) -> dict[str, object]:
         """Plain values; dollars as text with two decimals."""
         estimated_rows, estimated = self.review.estimated
+        expected_rows, expected = self.review.expected
         values: dict[str, object] = {
             "rows": self.rows,
             "split": {
@@ -441,6 +454,8 @@ class FileTotals:
                 for group in self.review.groups()
             ],
             "review_estimated": {"rows": estimated_rows, "dollars": str(estimated)},
+            "review_expected": {"rows": expected_rows, "dollars": str(expected)},
+            "on_shares_below_98": _resting_as_json(self.on_shares),
             "not_due": [reason.as_json() for reason in self.not_due],
             "unknown_warnings": [
                 {"code": code, "rows": rows} for code, rows in self._warned.unknown[:FREQUENT]
@@ -471,6 +486,12 @@ def _part_as_json(part: Part) -> dict[str, object]:
     values = {"sales": part.sales, "tax": part.tax, "tax_due": part.due}
     known = {name: str(value) for name, value in values.items() if value is not None}
     return {"rows": part.rows, **known}
+
+
+def _resting_as_json(part: Resting) -> dict[str, object]:
+    """Its rows, and its dollars as far as they are known."""
+    known = {"sales": part.sales, "tax": part.tax}
+    return {"rows": part.rows, **{name: str(of) for name, of in known.items() if of is not None}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,11 @@ def enrich_rows(frame: pd.DataFrame, survey: Survey, options: LookupOptions) -> 
         later = [note for note in source.notes_on(inputs) if note not in notes]
         cached_in, store, is_computed = source.cached_in, source.store, source.is_computed
     columns = ResultColumns(
-        results, options.rates, names=options.names, detail=options.detail
+        results,
+        options.rates,
+        below=options.below,
+        names=options.names,
+        detail=options.detail,
     ).rows(survey.codes[0])
     enriched = with_columns(frame, options.prefix, columns)
     remember_columns(enriched, options.prefix, columns)
@@ -127,7 +131,7 @@ def enrich_rows(frame: pd.DataFrame, survey: Survey, options: LookupOptions) -> 
     known = QueryRows.of(frame, read, survey.codes[0])
     lookup = UsedLookup.by(options.prefix, inputs, results, detail=options.detail, rows=known)
     rows = int(queries.rows.sum())
-    record = record_of(lookup, results, rows=rows, notes=[*notes, *later])
+    record = record_of(lookup, results, rows=rows, notes=[*notes, *later], below=options.below)
     Stamp.of(enriched).put(options.prefix, lookup, lookups=record).write(enriched)
     unusable = bool(rows) and not len(results.wanted)
     if options.progress and not unusable:

@@ -18,7 +18,7 @@ from svc_tools.frames.lookup.queries import combined_codes
 from svc_tools.frames.lookup.results import encode
 from svc_tools.frames.values.arrow import Categories, Fixed, RowNumbers, Texts, Truths, rate_values
 from svc_tools.lookup.columns import COLUMNS, lookup_columns
-from svc_tools.lookup.outcomes import FOUND_FIELDS, TOO_HIGH
+from svc_tools.lookup.outcomes import FOUND_FIELDS, LIKELY_SHARE, TOO_HIGH
 from svc_tools.lookup.reviewing import (
     is_proved,
     last_begun,
@@ -44,6 +44,7 @@ class ResultColumns:
     Args:
         results: what was found for the queries.
         rates: the form of the rates.
+        below: the share of a ZIP's housing below which its rate requires review (`reasons_of`).
         names: which of the columns; `None` for all of them.
         detail: whether those of the details are among them.
     """
@@ -53,15 +54,15 @@ class ResultColumns:
         results: Results,
         rates: RateForm = "decimal",
         *,
+        below: int = LIKELY_SHARE,
         names: Collection[str] | None = None,
         detail: bool = False,
     ) -> None:
         """Read from the results what the wanted columns hold; rows are joined by the methods."""
         every = lookup_columns(detail=detail)
         wanted = {*every}.intersection(every if names is None else names)
-        values = _Values(
-            results, {column.fact for column in COLUMNS if column.fact and column.name in wanted}
-        )
+        facts = {column.fact for column in COLUMNS if column.fact and column.name in wanted}
+        values = _Values(results, facts, below)
         of_query = values.of_query
         self._of_query = of_query.astype(np.min_scalar_type(int(of_query.max(initial=0))))
         self._columns = {
@@ -112,7 +113,8 @@ class _Values:
     A value that depends on a few fields is computed once for each combination of them.
     """
 
-    def __init__(self, results: Results, facts: Collection[str]) -> None:
+    def __init__(self, results: Results, facts: Collection[str], below: int) -> None:
+        self._below = below
         self.queries, self.who = results.queries, results.service
         self.outcomes, self.of_query = results.of_queries(results.queries)
         self._results = results
@@ -204,10 +206,12 @@ class _Values:
         lows, highs = self.field("low"), self.field("high")
         pairs = zip(lows, highs, strict=True)
         ranges = [0 if low is None else 1 + (low != high) for low, high in pairs]
+        shares = [-1 if share is None else share for share in self.field("share")]
+        sure = np.searchsorted(np.unique([0, self._below, LIKELY_SHARE]), shares, side="right")
         status = _coded(self.result("status")).codes
         few = ("warnings", "confidence", "resolved_state")
         rates = [(units or 0) > TOO_HIGH for units in self.field("combined")]
-        flags = [np.array(values, np.int8) for values in (ranges, rates)]
+        flags = [np.array(values, np.int8) for values in (ranges, rates, sure)]
         kinds, _ = combined_codes(
             [status, *(self.coded(name).codes for name in few), *flags], len(self.outcomes)
         )
@@ -227,6 +231,7 @@ class _Values:
                 self.outcomes[of_query[at]],
                 warnings.distinct[warned[at]],
                 _day(self.days[at]),
+                below=self._below,
                 state_from_zip=bool(from_zip[at]),
             )
             for at in first.tolist()
@@ -307,6 +312,8 @@ def _column(column: Column, values: _Values, rates: RateForm) -> _Built:
         return _OTHERS[name](values)
     if form == "rate":
         return _Built(rate_values(values.field(column.fact), rates))
+    if form == "share":
+        return _Built(Fixed.shares(values.field(column.fact)))
     if form in {"truth", "category"}:
         few = _FEW[name](values) if name in _FEW else values.coded(column.fact)
         kind = Truths if form == "truth" else Categories

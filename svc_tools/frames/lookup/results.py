@@ -33,6 +33,7 @@ from svc_tools.frames.lookup.sources import ServiceName
 from svc_tools.frames.orders.deciding import rows_of_file
 from svc_tools.frames.orders.reading import Reading, reading_of_export
 from svc_tools.lookup import Component
+from svc_tools.lookup.outcomes import share_text
 from svc_tools.tables.dates import DateStyle
 from svc_tools.tables.exports import named_export, recognized
 
@@ -178,7 +179,7 @@ def reading_of(rows: Enriched) -> Reading:
 
 
 def record_of(
-    lookup: UsedLookup, results: Results, *, rows: int, notes: Iterable[str]
+    lookup: UsedLookup, results: Results, *, rows: int, notes: Iterable[str], below: int
 ) -> dict[str, Any]:
     """What the stamp of a frame holds of a lookup, as JSON can hold it."""
     inputs = lookup.inputs
@@ -194,6 +195,7 @@ def record_of(
         "stopped": results.stopped,
         "detail": lookup.detail,
         "grain": lookup.grain,
+        "review_below": share_text(below),
         "inputs": {
             "columns": {role: _json(label) for role, label in inputs.columns.items()},
             "scalars": {role: _json(value) for role, value in inputs.scalars.items()},

@@ -351,7 +351,7 @@ class BookSource(ResultSource):
             stage(progress, "Looking up", len(wanted), "places") as shown,
         ):
             try:
-                for place, end in zip(wanted.places, ends, strict=True):
+                for place, end in zip(book.surveyed(wanted.places), ends, strict=True):
                     if stopped or (may_end and (stopped := ends_at.why()) is not None):
                         break
                     begin, own = done, days[done:end]

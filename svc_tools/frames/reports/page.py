@@ -23,6 +23,7 @@ from svc_tools.frames.charting.tile_map import (
 from svc_tools.frames.reports.columns import Choice, ReportColumns, without_quotes
 from svc_tools.frames.reports.facts import facts_of, stake_sentence
 from svc_tools.frames.reports.xlsx import is_missing
+from svc_tools.frames.review.aggregates import shares_sentence
 from svc_tools.frames.review.split import parts_table
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.show.codes import meaning_of
@@ -189,7 +190,9 @@ def _summary(facts: Facts, columns: ReportColumns) -> list[object]:
     texts = (
         stake_sentence(facts),
         facts.review.sentence,
+        facts.review.expected_sentence,
         facts.review.not_due_sentence,
+        shares_sentence(summary.on_shares),
         summary.unknown_warnings,
         columns.choice.sentence,
     )
@@ -273,7 +276,7 @@ def _failures(facts: Facts, columns: ReportColumns) -> list[object]:
 def _review(facts: Facts, columns: ReportColumns) -> list[object]:
     """The section of the rows to review: by state and reason, then row by row."""
     review = facts.review
-    not_due = [*filter(None, (review.not_due_sentence,))]
+    not_due = [*filter(None, (review.not_due_sentence, review.expected_sentence))]
     if not review.totals.rows:
         return ["None.", *not_due]
     heads = ("State", "Reason", number("Rows"), number("Dollars"), "Meaning", "What to do", "Where")

@@ -22,6 +22,7 @@ from svc_tools.frames.reports.facts import stake_sentence
 from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
 from svc_tools.frames.review.review import official_pages_of
+from svc_tools.frames.review.aggregates import shares_sentence
 from svc_tools.frames.review.split import dollars_known
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.frames.values.money import money
@@ -280,8 +281,10 @@ def _facts(sheet: Sheet, row: int, facts: Facts, left_out: str) -> int:
         sheet.put(row, 0, name)
         sheet.put(row, 1, "not recorded" if value is None else value, kind)
         row += 1
-    review = (facts.review.sentence, facts.review.not_due_sentence)
-    for text in (stake_sentence(facts), *review, summary.unknown_warnings, left_out):
+    made = facts.review
+    review = (made.sentence, made.expected_sentence, made.not_due_sentence)
+    shares = shares_sentence(summary.on_shares)
+    for text in (stake_sentence(facts), *review, shares, summary.unknown_warnings, left_out):
         if text:
             sheet.paragraph(row, (0, _LAST_COLUMN), text, lines=_lines(text, _PER_LINE))
             row += 1

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from svc_tools.frames.lookup.row_states import states_of
-from svc_tools.frames.review.codes import warnings_counted
+from svc_tools.frames.review.codes import on_shares, warnings_counted
 from svc_tools.frames.taxes.not_due import not_due_reasons
-from svc_tools.frames.taxes.taxed_rows import shipping_of
+from svc_tools.frames.taxes.taxed_rows import due_of, shipping_of
 from svc_tools.frames.values.arrow import Coded, combined
 from svc_tools.frames.values.money import Money, SumsBy, Totals, dollars
 from svc_tools.lookup import STATUSES
 from svc_tools.lookup.troubles import counted_alike
 from svc_tools.show.codes import CONFIDENCES, unknown_warnings
+from svc_tools.show.display import counted, exact_dollars
 from svc_tools.tables.statuses import Meaning, Status
 
 if TYPE_CHECKING:
@@ -374,6 +375,56 @@ class TaxSums:
         return counted_alike(("", why, rows) for why, rows in self.untaxed.items())
 
 
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """Rows that rest on one kind of rate; sales and tax are `None` where they are not known."""
+
+    rows: int = 0
+    sales: Decimal | None = None
+    tax: Decimal | None = None
+
+
+class OnShares:
+    """The rows whose rate less than 98% of their ZIP's housing is known to have.
+
+    Attributes:
+        found: how many, with their sales and the tax that is looked at: what is due where that was
+            computed. A row of which none is due rests on no rate.
+    """
+
+    def __init__(self) -> None:
+        self.found = Resting()
+
+    def add(self, rows: Enriched, goods: Goods) -> None:
+        """Add rows, with their amounts."""
+        here, tax = on_shares(rows), None
+        if rows.has("tax"):
+            due = due_of(rows)
+            here &= ~due.nothing
+            tax = due.money.total(here) or dollars(0)
+        sales, former = goods.money.total(here), self.found
+        self.found = Resting(
+            former.rows + int(here.sum()), _added(former.sales, sales), _added(former.tax, tax)
+        )
+
+
+def shares_sentence(found: Resting) -> str:
+    """What rests on the rate of less than 98% of a ZIP's housing; empty where nothing does."""
+    if not found.rows:
+        return ""
+    known = [
+        f"{exact_dollars(value)} of {name}"
+        for name, value in (("sales", found.sales), ("tax", found.tax))
+        if value is not None
+    ]
+    more = f" ({', '.join(known)})" if known else ""
+    rests = "rests" if found.rows == 1 else "rest"
+    return (
+        f"{counted(found.rows, 'row')}{more} {rests} on the rate of less than 98% of the housing in"
+        " the ZIP."
+    )
+
+
 class Complete:
     """The rows that lack nothing.
 
@@ -402,6 +453,10 @@ class Complete:
 def _sums(sums: SumsBy[_Key], value: _Key, *names: str) -> list[Decimal]:
     """Sums of a value; 0 where no row has a figure."""
     return [sums.dollars(name, value) or dollars(0) for name in names]
+
+
+def _added(one: Decimal | None, more: Decimal | None) -> Decimal | None:
+    return one if more is None else (one or dollars(0)) + more
 
 
 def _total(of: Money) -> Decimal:

@@ -16,9 +16,23 @@ from svc_tools.frames.values.arrow import Coded, combined, recoded
 from svc_tools.frames.values.money import Money
 from svc_tools.frames.values.rounding import ROOM
 from svc_tools.lookup.columns import RANGE_COLUMNS
-from svc_tools.lookup.outcomes import TOO_HIGH
+from svc_tools.lookup.options import review_threshold
+from svc_tools.lookup.outcomes import (
+    LIKELY_SHARE,
+    SHARES_PER_ONE,
+    SURE_SHARE,
+    TOO_HIGH,
+    share_units,
+)
 from svc_tools.lookup.reviewing import law_since, parsed_day, reasons_of
-from svc_tools.show.codes import CONFIDENCES, DELIVERY_WARNINGS, codes_of, meaning_of, urgency
+from svc_tools.show.codes import (
+    CONFIDENCES,
+    DELIVERY_WARNINGS,
+    OF_DELIVERY,
+    codes_of,
+    meaning_of,
+    urgency,
+)
 from svc_tools.show.display import capital
 from svc_tools.tables.statuses import Status
 
@@ -71,12 +85,15 @@ def _judged(rows: Enriched) -> Coded[tuple[str, ...]]:
     """
     # where it was not looked up, it says nothing
     unknown = "" if rows.has("confidence") else CONFIDENCES[0]
+    below = _below(rows)
     warnings = rows.codes("warnings")
     names = ("effective_date", "effective_date_basis", "lookup_as_of")
     texts = [rows.status, rows.coded("confidence", unknown), *map(rows.coded, names)]
     rates, low, high = map(rows.rates, ("combined_rate", *RANGE_COLUMNS))
-    differ = low.units != high.units
+    differ, shares = low.units != high.units, rows.shares("lookup_share")
+    sure = np.where(shares.missing, -1, shares.units)
     figures = [figure.astype(np.int8) for figure in (rates.units > TOO_HIGH, low.missing, differ)]
+    figures.append(np.searchsorted(np.unique([0, below, LIKELY_SHARE]), sure, side="right"))
     every = [*(column.codes for column in texts), warnings.codes, *figures]
     codes, first = distinct(every, len(rows))
     cells = []
@@ -88,11 +105,27 @@ def _judged(rows: Enriched) -> Coded[tuple[str, ...]]:
             sure,
             combined=rates.units[row],
             ends=(None if low.missing[row] else low.units[row], high.units[row]),
+            share=None if shares.missing[row] else int(shares.units[row]),
+            below=below,
             since=law_since(effective[:_DAY], basis),
             day=parsed_day(day[:_DAY]),
         )
         cells.append(tuple(reasons) if Status.of(text).rated else ())
     return recoded(codes, cells)
+
+
+def _below(rows: Enriched) -> int:
+    """The share of a ZIP's housing below which its rate requires review, as at the lookup."""
+    stored = share_units(rows.stamp.lookups.get(rows.prefix, {}).get("review_below"))
+    return review_threshold() if stored is None else stored
+
+
+def on_shares(rows: Enriched) -> np.ndarray:
+    """The rows with a whole rate that less than 98% of their ZIP's housing is known to have."""
+    shares = rows.shares("lookup_share")
+    here: np.ndarray = ~shares.missing & (shares.units < SURE_SHARE)
+    here &= rows.where(lambda status: status.usable)
+    return here
 
 
 def _why_no_tax(rows: Enriched) -> Coded[str]:
@@ -192,6 +225,8 @@ def figures_of(rows: Enriched, goods: Goods) -> StakeFigures:
     """The dollars at stake in every row, by the first basis that applies.
 
     What the delivery alone decides is all that is at stake only where nothing else is in doubt.
+    Where the share of the ZIP's housing at the rate is known, the range counts by the share that
+    has another rate: an expectation, unless the tax on delivery is in doubt, too.
     """
     sales = sales_of(rows, goods)
     if not rows.has("tax"):
@@ -214,7 +249,14 @@ def figures_of(rows: Enriched, goods: Goods) -> StakeFigures:
         | review_codes(rows).where(of_delivery_alone)
         | (at_stake.cents > np.abs(tax.cents))  # goods of nothing
     )
+    shares = rows.shares("lookup_share")
+    other = np.where(shares.missing, 0, SHARES_PER_ONE - shares.units)
+    weighted = ~tax.missing & ranged & ~shares.missing & (lowest.units != highest.units)
+    weighted &= (np.abs(at_stake.cents) < ROOM) & ~review_codes(rows).having(*OF_DELIVERY)
+    parts = np.where(weighted, at_stake.cents, 0) * other
+    expected = (parts + SHARES_PER_ONE // 2) // SHARES_PER_ONE
     chosen = [
+        ("expected", weighted, expected),
         ("range", ~tax.missing & ranged, at_stake.cents),
         ("tax", ~tax.missing, np.abs(tax.cents)),
         ("tax_high", ~high.missing, np.maximum(np.abs(high.cents), least)),

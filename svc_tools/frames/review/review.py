@@ -194,6 +194,7 @@ class ReviewCounts:
         self._sums: dict[tuple[str, str], _Sums] = {}
         self._highest: dict[str, int] = {}
         self._held: list[_Held] = []
+        self._expected = [0, 0]
         self._untaxed = UntaxedStates()
 
     @property
@@ -206,6 +207,12 @@ class ReviewCounts:
         """How many rows have no tax but an estimate, and its dollars."""
         rows, cents = self._estimates()
         return sum(rows), dollars(sum(cents))
+
+    @property
+    def expected(self) -> tuple[int, Decimal]:
+        """How many rows have an expectation, weighted by the share of housing, and its dollars."""
+        rows, cents = self._expected
+        return rows, dollars(cents)
 
     def add(self, rows: Enriched, goods: Goods) -> None:
         """Add enriched rows: their rates, and those of them that require review.
@@ -224,6 +231,9 @@ class ReviewCounts:
         part = rows.at(listed)
         figures = figures_of(part, goods.at(listed))
         groups = self._put(part, figures.own)
+        expected = figures.basis == BASIS_CODES["expected"]
+        self._expected[0] += int(expected.sum())
+        self._expected[1] += sum(figures.own.cents[expected].tolist())
         held = np.flatnonzero(figures.open | self._ranked)
         of_rows = (
             *(listed + first, groups, *figures.own, figures.basis.astype(np.int8)),
@@ -403,6 +413,9 @@ class ReviewTotals:
         carrying_rows: the fewest rows that add up to that percentage of `dollars`.
         estimated_rows: rows without a tax whose figure is an estimate.
         estimated: their part of `dollars`; `None` without an estimate.
+        expected_rows: rows whose figure is an expectation: the range of their tax times the share
+            of the ZIP's housing that has another rate.
+        expected: their part of `dollars`; `None` without one.
         unknown_rows: rows without a figure: in no sum.
     """
 
@@ -415,6 +428,8 @@ class ReviewTotals:
     estimated_rows: int
     estimated: Decimal | None
     unknown_rows: int
+    expected_rows: int = 0
+    expected: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -492,6 +507,12 @@ class Review:
         )
 
     @property
+    def expected_sentence(self) -> str:
+        """How much of the dollars is an expectation; empty without."""
+        sums = self.totals
+        return expected_sentence(sums.expected_rows, sums.expected)
+
+    @property
     def not_due_sentence(self) -> str:
         """How many rows are not listed because no tax is due from the seller; empty without."""
         return not_due_sentence(self.not_due)
@@ -526,7 +547,8 @@ class Review:
     @property
     def _sentences(self) -> Sequence[str]:
         """What the dollars of the review rest on, and which rows are in no sum, in words."""
-        sums, sentences = self.totals, [*filter(None, (self.not_due_sentence,))]
+        sums = self.totals
+        sentences = [*filter(None, (self.not_due_sentence, self.expected_sentence))]
         if sums.estimated_rows and sums.estimated is not None:
             sentences.append(
                 f"The estimate of {exact_dollars(sums.estimated)} is what is taxable of the sales"
@@ -702,7 +724,7 @@ def _groups(
 
 
 def _totals(frame_rows: int, own: Money, basis: np.ndarray, share: int) -> ReviewTotals:
-    estimated = basis == BASIS_CODES["estimate"]
+    estimated, expected = (basis == BASIS_CODES[name] for name in ("estimate", "expected"))
     total = own.total()
     sizes = np.sort(own.cents[~own.missing])[::-1].tolist()
     return ReviewTotals(
@@ -715,6 +737,18 @@ def _totals(frame_rows: int, own: Money, basis: np.ndarray, share: int) -> Revie
         estimated_rows=int(estimated.sum()),
         estimated=own.total(estimated),
         unknown_rows=int(own.missing.sum()),
+        expected_rows=int(expected.sum()),
+        expected=own.total(expected),
+    )
+
+
+def expected_sentence(rows: int, expected: Decimal | None) -> str:
+    """How much of the dollars of a review is an expectation; empty where nothing is."""
+    if not rows or expected is None:
+        return ""
+    return (
+        f"Of these dollars {exact_dollars(expected)} is an expectation for {counted(rows, 'row')}:"
+        " the range of their tax times the share of the ZIP's housing that has another rate."
     )
 
 

@@ -14,7 +14,9 @@ import numpy as np
 from svc_tools.frames.added.names import require_columns
 from svc_tools.frames.review.aggregates import (
     Confidences,
+    OnShares,
     ReasonCounts,
+    Resting,
     Sources,
     StateSums,
     Statuses,
@@ -49,15 +51,6 @@ if TYPE_CHECKING:
 
 
 _TOP = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Resting:
-    """Rows that rest on one kind of rate; sales and tax are `None` where they are not known."""
-
-    rows: int = 0
-    sales: Decimal | None = None
-    tax: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +162,7 @@ class Summary:
         by_warning: rows by warning code, most frequent first.
         unknown_warnings: those of them whose codes are not known, in a sentence; empty without.
         rests_on: what rests on the rate of another date, or on an incomplete one.
+        on_shares: what rests on the rate of less than 98% of a ZIP's housing.
         review: the rows that require review, as `df.svc.review()` lists them.
         failures: the most frequent reasons for rows without a rate.
         other_failures: rows without a rate for other reasons than those listed.
@@ -187,6 +181,7 @@ class Summary:
     by_warning: tuple[Count, ...]
     unknown_warnings: str
     rests_on: RestsOn
+    on_shares: Resting
     review: Review
     failures: tuple[FailureCount, ...]
     other_failures: int
@@ -227,7 +222,8 @@ def summarize(
         review = reviewed(rows, goods).review
     statuses, reasons, warned = Statuses(), ReasonCounts(), Warned()
     confidences, sources, sums = Confidences(), Sources(), StateSums()
-    every: tuple[Aggregate, ...] = (statuses, reasons, warned, confidences, sources)
+    on_shares = OnShares()
+    every: tuple[Aggregate, ...] = (statuses, reasons, warned, confidences, sources, on_shares)
     for aggregate in (*every, *([sums] if taxed else [])):
         aggregate.add(rows, goods)
     places, service = _asked(rows)
@@ -242,6 +238,7 @@ def summarize(
         by_warning=warned.counts,
         unknown_warnings=unknown_warnings_sentence(warned.unknown),
         rests_on=rests_on(rows, goods),
+        on_shares=on_shares.found,
         review=review,
         failures=listed,
         other_failures=len(rows)

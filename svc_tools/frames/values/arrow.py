@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _Cell = TypeVar("_Cell")
 RATE = pa.decimal128(7, 5)
 MONEY = pa.decimal128(18, 2)
+SHARE = pa.decimal128(5, 4)
 _EXACT = 18
 """Decimals of up to so many digits fit the lower 64 bits; the upper half is only the sign."""
 _SHORT = 16
@@ -85,6 +86,15 @@ def units_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
         TypeError: it is not `decimal128(…, 5)`.
     """
     return _whole(column, RATE.scale)
+
+
+def shares_in(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """An exact column of shares as units of 10^-4 (int64), and where it is missing (0 there).
+
+    Raises:
+        TypeError: it is not `decimal128(…, 4)`.
+    """
+    return _whole(column, SHARE.scale)
 
 
 def cents_of(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
@@ -289,11 +299,20 @@ class Fixed:
     @classmethod
     def rates(cls, units: Sequence[int | None]) -> Fixed:
         """Rates, from integers of 10^-5."""
+        return cls._decimals(units, RATE)
+
+    @classmethod
+    def shares(cls, units: Sequence[int | None]) -> Fixed:
+        """Shares, from integers of 10^-4."""
+        return cls._decimals(units, SHARE)
+
+    @classmethod
+    def _decimals(cls, units: Sequence[int | None], kind: pa.DataType) -> Fixed:
         missing = _missing(units)
-        # both halves of a decimal move together: the upper one, its sign, is 0 for every rate
+        # both halves of a decimal move together: the upper one, its sign, is 0 for all of these
         wide = np.zeros((len(units), 2), np.int64)
         wide[:, 0] = _units_whole(units, missing)
-        return cls(wide, missing, RATE)
+        return cls(wide, missing, kind)
 
     @classmethod
     def days(cls, ordinals: np.ndarray) -> Fixed:

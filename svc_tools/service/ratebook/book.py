@@ -21,8 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from svc_tools.service.ratebook.schema import (
+    LATER_TABLES,
+    LIMITS_FOLDER,
     TABLES,
     Area,
+    ChangedPlace,
     County,
     DeliveryRule,
     Jurisdiction,
@@ -35,16 +38,18 @@ from svc_tools.service.ratebook.schema import (
     StateRows,
     ZipAreas,
     read_table,
+    table_text,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from svc_tools.service.ratebook.city_limits import CityLimits
     from svc_tools.service.ratebook.imports.database import Edition
 
 _GEOGRAPHY = ("bokeh_sampledata",)
 """Packages of an extra whose versions go into the digest where they are installed."""
-_SCHEMA = "2"
+_SCHEMA = "3"
 _MEMO_LIMIT = 100_000
 _SHIPPED = Path(__file__).with_name("data")
 
@@ -141,8 +146,11 @@ class Book:
 
     __slots__ = (
         "_by_fips",
+        "_changed",
         "_digest",
         "_files",
+        "_limits",
+        "_limits_read",
         "_places",
         "areas",
         "counties",
@@ -162,8 +170,14 @@ class Book:
         "zips",
     )
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, files: Mapping[str, bytes], limits: Mapping[str, bytes] | None = None
+    ) -> None:
         """Read a book from its files' bytes.
+
+        Args:
+            files: its tables by name.
+            limits: the limits of cities by state; a book may have none.
 
         Raises:
             ValueError: a file does not hold what the schema says, or is of another schema.
@@ -206,6 +220,9 @@ class Book:
         )
         self._places = StateRows(files["places.csv"], PlaceRow, "places.csv")
         self._by_fips: dict[str, Mapping[str, PlaceRow]] = {}
+        self._changed = StateRows(files["changed_places.csv"], ChangedPlace, "changed_places.csv")
+        self._limits = limits or {}
+        self._limits_read: dict[str, CityLimits] = {}
         self.zips = ZipIndex(
             StateRows(files["postal.csv"], PostalRow, "postal.csv"),
             StateRows(files["zips.csv"], ZipAreas, "zips.csv"),
@@ -221,7 +238,7 @@ class Book:
     @property
     def digest(self) -> str:
         """The digest, computed when it is first needed: a lookup alone does not."""
-        self._digest = self._digest or _digest(self._files)
+        self._digest = self._digest or _digest(self._files, self._limits)
         return self._digest
 
     @digest.setter
@@ -235,6 +252,29 @@ class Book:
             rows = {row.fips: row for row in self._places.of(state)}
             found = self._by_fips.setdefault(state, rows)
         return found
+
+    def city_limits(self, state: str) -> CityLimits | None:
+        """The limits of the cities of a state, read when they are first needed.
+
+        `None` where the book has none: a state where no place decides, or an earlier book.
+
+        Raises:
+            MissingExtraError: the packages that read them are not installed.
+            ValueError: the file is damaged.
+        """
+        found = self._limits_read.get(state)
+        if found is None and state in self._limits:
+            from svc_tools.service.ratebook.city_limits import (  # noqa: PLC0415 - heavy, for points
+                CityLimits,
+            )
+
+            read = CityLimits.read(self._limits[state], f"{LIMITS_FOLDER}/{state}.npz")
+            found = self._limits_read.setdefault(state, read)
+        return found
+
+    def changed_places(self, state: str) -> list[ChangedPlace]:
+        """The places of a state whose limits are not those of the book any more."""
+        return self._changed.of(state)
 
     def delivery_on(self, state: str, day: date) -> DeliveryRule | None:
         """The rule of delivery charges on a day; `None` in a state without a sales tax.
@@ -303,12 +343,14 @@ def _rows(files: Mapping[str, bytes], name: str, row_class: type[_Row]) -> list[
     return read_table(files[name].decode("utf-8"), row_class, name)
 
 
-def _digest(files: Mapping[str, bytes]) -> str:
+def _digest(files: Mapping[str, bytes], limits: Mapping[str, bytes]) -> str:
     from importlib import metadata  # noqa: PLC0415 - not small, and a lookup alone needs no digest
 
     whole = hashlib.sha256()
     for name in TABLES:
         whole.update(hashlib.sha256(files[name]).digest())
+    for state, data in sorted(limits.items()):
+        whole.update(state.encode() + hashlib.sha256(data).digest())
     for package in _GEOGRAPHY:
         with suppress(metadata.PackageNotFoundError):  # then no lookup reads it
             whole.update(f"{package}=={metadata.version(package)}\n".encode())
@@ -351,6 +393,9 @@ def compiled_book(path: Path | None) -> Book:
     files = {}
     for name in TABLES:
         file = folder.joinpath(name)
+        if name in LATER_TABLES and not file.exists():
+            files[name] = table_text((), TABLES[name]).encode()
+            continue
         if not file.is_file():
             raise FileNotFoundError(
                 f"{name} is not in {folder}: expected a folder that a book was compiled to"
@@ -361,7 +406,8 @@ def compiled_book(path: Path | None) -> Book:
                 f"{file} is cut off: expected whole lines; install this package again"
                 " (pip install --force-reinstall), or compile the book again"
             )
-    book = Book(files)
+    shapes = sorted(folder.joinpath(LIMITS_FOLDER).glob("*.npz"))
+    book = Book(files, {file.stem: file.read_bytes() for file in shapes})
     if path is not None:
         collecting = gc.isenabled()
         gc.disable()  # a hundred thousand rows that all stay: nothing to collect meanwhile
@@ -415,6 +461,14 @@ class ZipIndex:
         if row is None or not row.places:
             return []
         return [(part[:5], int(part[6:])) for part in row.places.split(" ")]  # 43000:995
+
+    def housing(self, zip5: str, state: str) -> list[tuple[str, str, int]]:
+        """The housing units of each part of a ZIP: place (or empty), county, units."""
+        row = self.areas(state).get(zip5)
+        if row is None or not row.housing:
+            return []
+        parts = (part.partition(":") for part in row.housing.split(" "))
+        return [(code[:-3], code[-3:], int(units)) for code, _, units in parts]
 
     def crosses(self, zip5: str, state: str) -> list[str]:
         """The other states that a ZIP touches, in order: few ZIPs touch more than one."""

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.schema import PostalRow
 
 _NEARLY_ALL = 900
-"""From these thousandths of a ZIP's land on, the city given leaves no doubt which part is meant."""
+"""From these thousandths of a ZIP's land on, the city given leaves no doubt which part is meant,
+where no housing is known."""
 _ZIP = re.compile(r"\W*(\d{5})(?:-(\d{4}))?\W*", re.ASCII)
 _HOLDS_ZIP = re.compile(r"(?<!\d)\d{5}(?!\d)", re.ASCII)
 _OTHER_ZIP = re.compile(r"\d{5}(?:-\d{4})?", re.ASCII)
@@ -178,7 +179,7 @@ def locate_written(book: Book, state: str, parts: Parts) -> Location:
         return _locate_zip_and_city(book, state, parts.zip, city)
     except NotResolved as reason:
         elsewhere = "states" in (reason.detail or {})
-        if not parts.city or elsewhere or not _is_name_of(book, state, parts.zip, city):
+        if not parts.city or elsewhere or not is_name_of(book, state, parts.zip, city):
             raise
         found = locate_place(book, state, city, codes=False)
         note = zip_not_used(parts.zip, city, reason.message)
@@ -240,7 +241,7 @@ def _touching(book: Book, state: str, found: Location, keys: Sequence[str]) -> L
     return None
 
 
-def _is_name_of(book: Book, state: str, zip_code: str, city: str) -> bool:
+def is_name_of(book: Book, state: str, zip_code: str, city: str) -> bool:
     """Whether a city is a name of a ZIP; any is, of a ZIP that no table has in the state."""
     place = book.zips.state(state).get(zip_code)
     keys = keys_of(place_names(book, state), city)
@@ -287,10 +288,17 @@ def _choose(found: Location, chosen: AreaOption) -> Location:
     if chosen.area is None:
         return found
     rest = tuple(option for option in found.options if option.area is not chosen.area)
-    if chosen.share >= _NEARLY_ALL:
+    if not found.housing and chosen.share >= _NEARLY_ALL:
         rest = ()
     county = chosen.area.counties[0]
-    return replace(found, options=(chosen, *rest), county=county, decided="named", outside=False)
+    return replace(
+        found,
+        options=(chosen, *rest),
+        county=county,
+        by_housing=False,
+        decided="named",
+        outside=False,
+    )
 
 
 def _named(book: Book, state: str, city: str) -> Location | None:

@@ -310,6 +310,8 @@ def _placed(
         zip_not_used=False,
         zip=found.zip or base.zip,
         county=(chosen.counties[0] if chosen and chosen.counties else base.county),
+        housing=0,
+        by_housing=False,
         no_crosswalk=False,
         across=base.across and not finer,
         near_boundary=False,

@@ -16,7 +16,7 @@ from svc_tools.service.ratebook.address_line import (
     without_country,
     without_county,
 )
-from svc_tools.service.ratebook.by_zip import WHOLE, options_of_zip
+from svc_tools.service.ratebook.by_zip import WHOLE, housing_of_zip, options_of_zip
 from svc_tools.service.ratebook.gazetteer import (
     areas_of_place,
     bases_of,
@@ -91,7 +91,13 @@ def in_county(book: Book, state: str, found: Location, county: str) -> Location:
     if not here:
         more = [AreaOption(area, "is the county given") for area in bases_of(book, state, fips)]
         return replace(found, options=(*found.options, *more), ambiguous=bool(more))
-    return replace(found, options=tuple(here), county=fips, tied=())
+    return replace(
+        found,
+        options=tuple(here),
+        county=fips,
+        housing=sum(option.housing for option in here) if found.housing else 0,
+        tied=(),
+    )
 
 
 def _locate(book: Book, state: str, name: str, whole: str, *, codes: bool) -> Location:
@@ -290,11 +296,13 @@ def _towns_beside(book: Book, state: str, key: str, names: PlaceNames) -> list[A
 
 
 def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Location:
-    """A name of ZIPs that is not a place: the areas of those ZIPs, by their land.
+    """A name of ZIPs that is not a place: the areas of those ZIPs, by their housing.
 
-    Where none of them has half of it, nothing decides between different rates.
+    Where it is not known of each, by their land. Where no rate has half, nothing decides.
     """
     standard = [row for row in zips if book.zips.touched(row.zip, state)] or list(zips)
+    units = [housing_of_zip(book, state, row.zip) for row in standard]
+    housing = sum(units) if all(units) else 0
     found: dict[str, AreaOption] = {}
     refusal: NotResolved | None = None
     for row in standard:
@@ -309,8 +317,10 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
             continue
         for option in options:
             if option.area:
-                known = found.get(option.area.id, option._replace(share=0))
-                found[option.area.id] = known._replace(share=known.share + option.share)
+                known = found.get(option.area.id, option._replace(share=0, housing=0))
+                found[option.area.id] = known._replace(
+                    share=known.share + option.share, housing=known.housing + option.housing
+                )
     if not found:
         if refusal:
             raise refusal
@@ -318,9 +328,12 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
         raise no_rate(book, state, county) if county else _no_county(text, state)
     ranked = [
         option._replace(share=option.share // len(standard))
-        for option in sorted(found.values(), key=lambda option: -option.share)
+        for option in sorted(
+            found.values(), key=lambda option: (-option.housing if housing else 0, -option.share)
+        )
     ]
-    first, half = ranked[0].area, 2 * ranked[0].share >= WHOLE
+    first = ranked[0].area
+    half = not housing and 2 * ranked[0].share >= WHOLE  # of housing its rates tell, on the day
     return Location(
         "place",
         "postal",
@@ -328,6 +341,8 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
         tuple(ranked),
         city=zips[0].city if name_key(zips[0].city) == name_key(text) else text,
         county=first.counties[0] if first else None,
+        housing=housing,
+        by_housing=housing > 0,
         tied=() if half else tuple(option.area.id for option in ranked if option.area),
     )
 

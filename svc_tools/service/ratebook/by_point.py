@@ -1,30 +1,35 @@
 """From coordinates to the areas they may lie in.
 
 The county comes from a map of simplified county boundaries (`bokeh_sampledata`, searched with
-shapely), the city from the ZIP place nearest to the point within that county.
+shapely), the city from the limits of cities where the book has them (`city_limits`), else from the
+ZIP place nearest to the point within that county.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svc_tools.base.extras import needs
 from svc_tools.service.ratebook.by_zip import locate_zip
-from svc_tools.service.ratebook.gazetteer import bases_of, no_rate
+from svc_tools.service.ratebook.gazetteer import areas_of_place, bases_of, no_rate, own_areas
 from svc_tools.service.ratebook.names import OUTSIDE, present_county
-from svc_tools.service.ratebook.query import AreaOption, Location, NotResolved
-from svc_tools.service.ratebook.rating import near_map_edge, near_state_line, off_map
+from svc_tools.service.ratebook.query import AreaOption, Limit, Location, NotResolved
+from svc_tools.service.ratebook.rating import DOUBTS, near_map_edge, near_state_line, off_map
+from svc_tools.service.ratebook.schema import PlaceRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
+    import numpy as np
     from shapely import STRtree
 
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.schema import PostalRow
+    from svc_tools.service.ratebook.rating import AdvisoryFields
+    from svc_tools.service.ratebook.schema import Area, PostalRow
+
+    Numbers = np.ndarray[Any, np.dtype[Any]]
 
 _NEAR_DEGREES = 0.01
 """Within this (about a kilometer) the simplified boundaries do not tell two counties apart."""
@@ -32,40 +37,462 @@ _TOWN_DEGREES = 0.05
 """A place this near (about five kilometers) may reach a point that is nearer to another."""
 _EDGE_SHARE = 0.02
 """Slivers between simplified boundaries are no edge of the map."""
+_METERS = 111_195.0
+"""Of a degree of latitude."""
+_TOWNS_TAX = frozenset({"VT"})
+"""States where towns tax, which the limits of cities do not have."""
+_NEW_RADII = 2.0
+"""How far a new place may reach, in radii of a circle as large as its land."""
+_SURE_STATE = 100.0
+"""A point that many meters inside a city lies in the city's state, whatever the map of counties
+has."""
+
+
+class Reach(NamedTuple):
+    """Which doubts limits raise, by their distance in meters: up to each of them, in order.
+
+    Attributes:
+        inside: of a point that a city holds.
+        outside: of any other.
+        county: of any, at the boundary of a county on the simplified map.
+        growing: the doubt in the place of `near` outside of a city that grew.
+    """
+
+    inside: tuple[tuple[float, str], ...]
+    outside: tuple[tuple[float, str], ...]
+    county: tuple[tuple[float, str], ...]
+    growing: str = "near"
+
+
+GIVEN = Reach(
+    inside=((25, "close"), (100, "near")),
+    outside=((25, "close"), (300, "near"), (1000, "far")),
+    county=((200, "close"), (500, "near")),
+    growing="growing",
+)
+"""Of a point that was given: docs/ACCURACY.md has what was measured."""
 _Places = dict[str, list[tuple[float, float, "PostalRow"]]]
 
 
-def locate_point(book: Book, state: str, lat: float, lng: float) -> Location:
-    """Where a point leads: its county, and the ZIP place nearest to it within that county.
+class Spot(NamedTuple):
+    """What the maps have at a point.
 
-    The limits of cities are not known: a taxing city with a ZIP place near by is a candidate.
+    Attributes:
+        hits: the counties that it lies in or near, the nearest first.
+        at_edge: the map ends near by.
+        place: the code of the place of the state that holds it; empty where none does.
+        limits: as `city_limits.Around.limits`.
+        elsewhere: another state, a city of which holds it; empty where none does.
+    """
+
+    hits: tuple[Hit, ...]
+    at_edge: bool
+    place: str = ""
+    limits: tuple[tuple[str, float], ...] = ()
+    elsewhere: str = ""
+
+
+def survey(
+    book: Book, state: str, points: Sequence[tuple[float, float]], reach: Reach = GIVEN
+) -> list[Spot]:
+    """What the maps have at points, for lookups in a state; many at once cost a tenth of the time.
+
+    Args:
+        book: the rate book.
+        state: the state of the lookups.
+        points: latitudes and longitudes in degrees.
+        reach: how far limits matter.
+    """
+    lats, lngs = _arrays(points)
+    spots = [Spot(*found) for found in _counties(lats, lngs)]
+    limits = None if state in _TOWNS_TAX else book.city_limits(state)
+    if limits is not None:
+        around = limits.around(lats, lngs, inside=reach.inside[-1][0], outside=reach.outside[-1][0])
+        spots = [
+            spot._replace(place=place, limits=near)
+            for spot, (place, near) in zip(spots, around, strict=True)
+        ]
+    for other in {hit.state for spot in spots for hit in spot.hits} - {state}:
+        theirs = book.city_limits(other)
+        at = [
+            n
+            for n, spot in enumerate(spots)
+            if not spot.place and any(hit.state == other for hit in spot.hits)
+        ]
+        if theirs is not None and at:
+            for n, found in zip(
+                at, theirs.around(lats[at], lngs[at], inside=0, outside=0), strict=True
+            ):
+                if found.place:
+                    spots[n] = spots[n]._replace(elsewhere=other)
+    ends = frozenset(_where_map_ends(spots, lats, lngs))
+    return [
+        spot._replace(at_edge=False) if spot.at_edge and n not in ends else spot
+        for n, spot in enumerate(spots)
+    ]
+
+
+def _arrays(points: Sequence[tuple[float, float]]) -> tuple[Numbers, Numbers]:
+    with needs("A lookup by coordinates", "service"):
+        import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
+
+    lats, lngs = np.array(points, float).T
+    return lats, lngs
+
+
+def locate_point(
+    book: Book,
+    state: str,
+    point: tuple[float, float],
+    spot: Spot | None = None,
+    reach: Reach = GIVEN,
+) -> Location:
+    """Where a point leads: its county, and the city that holds it.
+
+    Where the book has no limits of cities, it is the ZIP place nearest to it within that county,
+    and a taxing city with a ZIP place near by is a candidate.
     A point that lies in no county of the map resolves only next to one of the requested state.
+
+    Args:
+        book: the rate book.
+        state: the state of the lookup.
+        point: latitude and longitude in degrees.
+        spot: what the maps have there, where `survey` has found it already.
+        reach: how far limits matter.
 
     Raises:
         NotResolved: the point lies in another state, or in no county of the map.
     """
-    hits = counties_at(lat, lng)
-    least = hits[0].degrees if hits else 0.0
-    inside = [hit for hit in hits if hit.state == state]
-    if not inside or inside[0].degrees > least:
-        raise _elsewhere(book, state, lat, lng, hits)
-    near = places_near(book, state, inside[0].county, lat, lng)
-    found = _base(book, state, (lat, lng), hits, near[0] if near else None)
+    spot = spot or survey(book, state, [point], reach)[0]
     row = book.states[state]
-    if row.local not in {"county", "city"}:
-        return found
-    counties = [hit.county for hit in inside]
-    options = _options_near(book, state, counties, near)
+    if not _is_in(state, spot):
+        raise _elsewhere(book, state, *point, spot)
+    local = row.local in {"county", "city"}
+    if local and state not in _TOWNS_TAX and book.city_limits(state) is not None:
+        return _by_limits(book, state, point, spot, reach)
+    hits = [hit for hit in spot.hits if hit.state == state]
+    notes, doubtful, outside = _at_the_edge(book, state, point, spot, hits)
+    if not local:
+        place = nearest_place(book, state, hits[0].county, *point)
+        return Location(
+            "state",
+            "state",
+            f"the point {point[0]}, {point[1]}",
+            city=place.city if place else None,
+            county=hits[0].county,
+            near_boundary=doubtful,
+            off_map=outside,
+            advisories=notes,
+            point=point,
+            nearest_zip=place.zip if place else None,
+        ).of_kind("point", state, doubtful, outside)
+    near = places_near(book, state, hits[0].county, *point)
+    counties = tuple([hit.county for hit in hits])
+    memo = ("near", state, counties, tuple([place.zip for place in near]))
+    options = book.memo.get(memo)
+    if not isinstance(options, tuple):
+        options = book.remember(memo, _options_near(book, state, counties, near))
     if not options:
         raise no_rate(book, state, counties[0])
-    return replace(
-        found,
-        via="coordinates",
-        decided="nearest",
-        options=options,
-        outside=bool(near) and _outside(book, state, near[0]),
-        near_boundary=found.near_boundary or len(inside) > 1,
+    far_from_home = bool(near) and _outside(book, state, near[0])
+    doubtful = doubtful or len(hits) > 1
+    areas = tuple([(option.area.id, option.why) for option in options if option.area])
+    return Location(
+        "coordinates",
+        "nearest",
+        f"the point {point[0]}, {point[1]}",
+        options,
+        city=near[0].city if near else None,
+        county=counties[0],
+        outside=far_from_home,
+        near_boundary=doubtful,
+        off_map=outside,
+        advisories=notes,
+        point=point,
+        nearest_zip=near[0].zip if near else None,
+    ).of_kind("near", state, areas, far_from_home, doubtful, outside)
+
+
+def names_at(book: Book, state: str, location: Location) -> list[str]:
+    """The names that a place with a point goes by, but for the first: no mismatch of its city.
+
+    They are those of its ZIP, or of the nearest, and of every ZIP that the place touches.
+    """
+    zips = [location.zip or location.nearest_zip or ""]
+    if location.place:
+        zips += _zips_of_places(book, state).get(location.place, ())
+    rows = book.zips.state(state)
+    names = {name: None for zip5 in zips if (row := rows.get(zip5)) for name in _all_names(row)}
+    if location.place and (place := book.places(state).get(location.place)):
+        names.update(dict.fromkeys(place.names))
+    return [name for name in names if name != location.city]
+
+
+def _all_names(row: PostalRow) -> list[str]:
+    return [row.city, *row.other_names]
+
+
+def _zips_of_places(book: Book, state: str) -> dict[str, list[str]]:
+    """The ZIPs that touch each place of a state, by its code."""
+    memo = ("zips of places", state)
+    known = book.memo.get(memo)
+    if isinstance(known, dict):
+        return known
+    found: dict[str, list[str]] = {}
+    for zip5 in book.zips.areas(state):
+        for code, _ in book.zips.shares(zip5, state):
+            found.setdefault(code, []).append(zip5)
+    book.memo[memo] = found
+    return found
+
+
+def _is_in(state: str, spot: Spot) -> bool:
+    """Whether a point lies in a state: in a city of it, else by the map of counties."""
+    if spot.place or spot.elsewhere:
+        return bool(spot.place)
+    own = next((hit.degrees for hit in spot.hits if hit.state == state), None)
+    return own is not None and own <= spot.hits[0].degrees
+
+
+class Kind(NamedTuple):
+    """What the choice among the areas at a point depends on.
+
+    Attributes:
+        place: the code of the place that holds it; empty where none does.
+        county: the county that it lies in.
+        limits: the codes of what lies beyond limits near by, each with the doubt that it raises.
+        lines: further counties near by, each with the doubt that it raises.
+        new: the codes of new places that may reach it.
+    """
+
+    place: str
+    county: str
+    limits: tuple[tuple[str, str], ...]
+    lines: tuple[tuple[str, str], ...]
+    new: tuple[str, ...]
+
+
+class _Choice(NamedTuple):
+    """What all points of a kind lead to, in the order of the likeliest."""
+
+    options: tuple[AreaOption, ...]
+    limits: tuple[Limit, ...]
+
+
+def _by_limits(
+    book: Book, state: str, point: tuple[float, float], spot: Spot, reach: Reach
+) -> Location:
+    """Where a point leads in a state whose cities have limits."""
+    hits = [hit for hit in spot.hits if hit.state == state]
+    grown, fresh = _changes(book, state)
+    new = () if spot.place or not fresh else tuple(_reached(fresh, point))
+    kind = _kind(book, state, spot, hits, reach, grown, new)
+    memo = ("point", state, kind)
+    choice = book.memo.get(memo)
+    if not isinstance(choice, _Choice):
+        choice = book.remember(memo, _choice(book, state, kind))
+    if not choice.options:
+        raise no_rate(book, state, kind.county)
+    meters = (
+        *spot.limits,
+        *[(f"county {hit.county}", hit.meters) for hit in hits],
+        *[(f"new {code}", away) for code, away in new],
     )
+    if spot.place:
+        place = book.places(state).get(spot.place)
+        city, nearest = place.name if place else None, None
+    else:
+        near = nearest_place(book, state, kind.county, *point)
+        city, nearest = (near.city, near.zip) if near else (None, None)
+    notes, doubtful, outside = _at_the_edge(book, state, point, spot, hits)
+    return Location(
+        "coordinates",
+        "limits",
+        f"the point {point[0]}, {point[1]}",
+        choice.options,
+        city=city,
+        county=kind.county,
+        near_boundary=doubtful,
+        off_map=outside,
+        advisories=notes,
+        point=point,
+        nearest_zip=nearest,
+        place=spot.place,
+        limits=choice.limits,
+        meters=meters,
+    ).of_kind("point", state, kind, doubtful, outside)
+
+
+def _kind(
+    book: Book,
+    state: str,
+    spot: Spot,
+    hits: Sequence[Hit],
+    reach: Reach,
+    grown: Collection[str],
+    new: Sequence[tuple[str, float]],
+) -> Kind:
+    """The kind of a point: it decides all but what is said of the point itself."""
+    steps = reach.inside if spot.place else reach.outside
+    limits = [(code, _doubt(meters, steps)) for code, meters in spot.limits]
+    if grown and not spot.place:
+        doubts = {"near": reach.growing}
+        limits = [
+            (code, doubts.get(doubt, doubt) if code in grown else doubt) for code, doubt in limits
+        ]
+    mine = hits
+    if spot.place:
+        own = _counties_of(book, state, spot.place)
+        mine = [hit for hit in hits if hit.county in own]
+        county = mine[0].county if mine else own[0] if own else hits[0].county
+    else:
+        county = hits[0].county
+    lines = [
+        (hit.county, doubt)
+        for hit in hits
+        if hit.county != county and (doubt := _doubt(hit.meters, reach.county))
+    ]
+    return Kind(spot.place, county, tuple(limits), tuple(lines), tuple([code for code, _ in new]))
+
+
+def _doubt(meters: float, steps: Sequence[tuple[float, str]]) -> str:
+    return next((doubt for most, doubt in steps if meters < most), "")
+
+
+def _choice(book: Book, state: str, kind: Kind) -> _Choice:
+    """The area of a kind of points, and those beyond the limits near by, the likeliest first."""
+    chosen, *others = [*_areas(book, state, kind.place, (kind.county,)), None]
+    if chosen is None:
+        return _Choice((), ())
+    where = _called(book, state, kind.place, kind.county)
+    options = {chosen.id: AreaOption(chosen, f"lies in {where}")}
+    doubts: dict[str, tuple[str, list[str]]] = {}
+    beyond: list[tuple[Area, str, str | None, str]] = [
+        (area, "unplaced", None, where) for area in others if area
+    ]
+    beyond += _beyond(book, state, kind)
+    beyond.sort(key=lambda found: DOUBTS.index(found[1]))
+    for area, doubt, key, name in beyond:
+        if area.id == chosen.id:
+            continue
+        options.setdefault(area.id, AreaOption(area, f"lies near {name}"))
+        keys = doubts.setdefault(area.id, (doubt, []))[1]
+        if key is not None:
+            keys.append(key)
+    limits = tuple(Limit(area, doubt, tuple(keys)) for area, (doubt, keys) in doubts.items())
+    return _Choice(tuple(options.values()), limits)
+
+
+def _beyond(book: Book, state: str, kind: Kind) -> Iterator[tuple[Area, str, str, str]]:
+    """The areas beyond the limits near a point: the doubt each raises, its key, and its name."""
+    counties = (kind.county, *(fips for fips, _ in kind.lines))
+    for code, doubt in kind.limits:
+        if code:
+            for area in _areas(book, state, code, counties):
+                yield area, doubt, code, _called(book, state, code, kind.county)
+            continue
+        for fips in counties:
+            for area in bases_of(book, state, fips):
+                yield area, doubt, code, _called(book, state, code, fips)
+    own = _counties_of(book, state, kind.place) if kind.place else counties
+    for fips, doubt in kind.lines:
+        if fips in own:
+            for area in _areas(book, state, kind.place, (fips,)):
+                yield area, doubt, f"county {fips}", book.counties[state, fips].name
+    for code in kind.new:
+        for area in own_areas(book, state, _place(book, state, code)):
+            yield area, "new", f"new {code}", area.name
+
+
+def _areas(book: Book, state: str, code: str, counties: Sequence[str]) -> list[Area]:
+    """The areas of a place in counties, or what is left of them."""
+    if code:
+        place = _place(book, state, code)
+        within = [fips for fips in counties if fips in place.counties.split()]
+        found = areas_of_place(book, state, place, within)
+        if found:
+            return found
+    return [area for fips in counties for area in bases_of(book, state, fips)]
+
+
+def _place(book: Book, state: str, code: str) -> PlaceRow:
+    """The Census place of a code; one that the book does not have has no name."""
+    return book.places(state).get(code) or PlaceRow(state, code, "", "", "", "")
+
+
+def _counties_of(book: Book, state: str, code: str) -> list[str]:
+    """The counties of a place, the main one first."""
+    memo = ("counties of a place", state, code)
+    known = book.memo.get(memo)
+    if isinstance(known, list):
+        return known
+    place = _place(book, state, code)
+    parts = (fips for area in own_areas(book, state, place) for fips in area.counties)
+    found = list(dict.fromkeys((*place.counties.split(), *parts)))
+    book.memo[memo] = found
+    return found
+
+
+def _called(book: Book, state: str, code: str, fips: str) -> str:
+    name = _place(book, state, code).name if code else ""
+    return name or book.counties[state, fips].name
+
+
+def _changes(
+    book: Book, state: str
+) -> tuple[frozenset[str], tuple[tuple[str, float, float, float], ...]]:
+    """The places of a state that grew, and those that are new: code, middle and radius."""
+    memo = ("changed places", state)
+    known = book.memo.get(memo)
+    if isinstance(known, tuple):
+        return known
+    rows = book.changed_places(state)
+    grown = frozenset(row.fips for row in rows if row.change == "grown")
+    new = tuple(
+        (row.fips, float(row.lat), float(row.lng), float(row.meters))
+        for row in rows
+        if row.change == "new"
+    )
+    book.memo[memo] = grown, new
+    return grown, new
+
+
+def _reached(
+    new: Sequence[tuple[str, float, float, float]], point: tuple[float, float]
+) -> Iterator[tuple[str, float]]:
+    """The new places that may reach a point, and how far its circle is from it, in meters."""
+    for code, lat, lng, radius in new:
+        away = _apart(point, (lat, lng))
+        if away <= _NEW_RADII * radius:
+            yield code, max(away - radius, 0.0)
+
+
+def _apart(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """The meters between two points that are not far apart."""
+    narrow = math.cos(math.radians((one[0] + other[0]) / 2))
+    return _METERS * math.hypot(one[0] - other[0], (one[1] - other[1]) * narrow)
+
+
+def _at_the_edge(
+    book: Book, state: str, point: tuple[float, float], spot: Spot, hits: Sequence[Hit]
+) -> tuple[tuple[AdvisoryFields, ...], bool, bool]:
+    """The warnings of a point near what is not the state, whether it is, and whether outside."""
+    if spot.place and not any(not code and m < _SURE_STATE for code, m in spot.limits):
+        return (), False, False
+    others = sorted({hit.state for hit in spot.hits} - {state})
+    outside = not spot.place and hits[0].degrees > 0
+    edge = not spot.place and not outside and spot.at_edge
+    if not (others or outside or edge):
+        return (), False, False
+    what = f"the point {point[0]}, {point[1]}"
+    notes = []
+    if outside:
+        notes.append(off_map(what, book.counties[state, hits[0].county].name))
+    if others:
+        notes.append(near_state_line(what, others))
+    if edge:
+        notes.append(near_map_edge(what))
+    return tuple(notes), bool(others) or edge, outside
 
 
 def _outside(book: Book, state: str, place: PostalRow) -> bool:
@@ -95,41 +522,11 @@ def _options_near(
     return tuple(found.values()) if bases_of(book, state, counties[0]) else ()
 
 
-def _base(
-    book: Book, state: str, point: tuple[float, float], hits: Sequence[Hit], place: PostalRow | None
-) -> Location:
-    """The county of a point, and how near it is to what is not the state."""
-    lat, lng = point
-    own = next(hit for hit in hits if hit.state == state)
-    what = f"the point {lat}, {lng}"
-    others = sorted({hit.state for hit in hits} - {state})
-    outside = own.degrees > 0
-    edge = not outside and _map_ends_near(lat, lng)
-    notes = []
-    if outside:
-        notes.append(off_map(what, book.counties[state, own.county].name))
-    if others:
-        notes.append(near_state_line(what, others))
-    if edge:
-        notes.append(near_map_edge(what))
-    return Location(
-        "state",
-        "state",
-        what,
-        city=place.city if place else None,
-        county=own.county,
-        near_boundary=bool(others) or edge,
-        off_map=outside,
-        advisories=tuple(notes),
-        point=point,
-        nearest_zip=place.zip if place else None,
-    )
-
-
-def _elsewhere(book: Book, state: str, lat: float, lng: float, hits: Sequence[Hit]) -> NotResolved:
+def _elsewhere(book: Book, state: str, lat: float, lng: float, spot: Spot) -> NotResolved:
     """The refusal of a point outside the state, with where it lies or how it may be meant."""
     detail: dict[str, object] = {"lat": lat, "lng": lng, "state": state}
-    if not hits or hits[0].degrees > 0:
+    hits = [hit for hit in spot.hits if spot.elsewhere in {"", hit.state}]
+    if not hits or (hits[0].degrees > 0 and not spot.elsewhere):
         hint = _hint(book, state, lat, lng, detail)
         return NotResolved(
             "NOT_FOUND",
@@ -164,15 +561,17 @@ def _hint(book: Book, state: str, lat: float, lng: float, detail: dict[str, obje
 
 
 class Hit(NamedTuple):
-    """One county at a point, or near it: `degrees` away (0 when the point lies in it)."""
+    """One county at a point, or near it: how far away (0 when the point lies in it)."""
 
     state: str
     county: str
     degrees: float
+    meters: float
 
 
 class _Map(NamedTuple):
     tree: STRtree
+    boundaries: Numbers
     counties: list[tuple[str, str]]
 
 
@@ -183,11 +582,13 @@ def _map() -> _Map:
         from bokeh_sampledata.us_counties import (  # noqa: PLC0415 - heavy, and seldom needed
             records,
         )
-        from shapely import STRtree  # noqa: PLC0415 - the same
+        from shapely import STRtree, boundary  # noqa: PLC0415 - the same
 
     rows = records()
+    shapes = [row["geometry"] for row in rows]
     return _Map(
-        STRtree([row["geometry"] for row in rows]),
+        STRtree(shapes),
+        boundary(shapes),
         [(row["state"], present_county(row["fips"])[2:]) for row in rows],
     )
 
@@ -198,26 +599,60 @@ def counties_at(lat: float, lng: float) -> list[Hit]:
     The boundaries reach out over the coastal waters; a point that lies in none is at sea, or in
     another country.
     """
+    return list(_counties(*_arrays([(lat, lng)]))[0][0])
+
+
+def _counties(lats: Numbers, lngs: Numbers) -> list[tuple[tuple[Hit, ...], bool]]:
+    """The counties at each point as by `counties_at`, and whether a boundary is that near."""
     county_map = _map()
-    from shapely import Point  # noqa: PLC0415 - heavy, and seldom needed
+    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
+    import shapely  # noqa: PLC0415 - the same
 
-    point = Point(lng, lat)
-    hits = []
-    for index in county_map.tree.query(point, predicate="dwithin", distance=_NEAR_DEGREES):
-        state, county = county_map.counties[index]
-        hits.append(Hit(state, county, point.distance(county_map.tree.geometries[index])))
-    return sorted(hits, key=lambda hit: (hit.degrees, hit.state, hit.county))
+    points = shapely.points(lngs, lats)
+    of, at = county_map.tree.query(points, predicate="dwithin", distance=_NEAR_DEGREES)
+    shapes = county_map.tree.geometries[at]
+    degrees = shapely.distance(shapes, points[of])
+    meters = degrees * 0.0
+    away = np.flatnonzero(degrees)
+    if len(away):
+        ends = shapely.get_coordinates(shapely.shortest_line(points[of[away]], shapes[away]))
+        east, north = (ends[1::2] - ends[::2]).T
+        narrow = np.cos(np.radians(lats[of[away]]))
+        meters[away] = _METERS * np.hypot(east * narrow, north)
+    near = np.zeros(len(points), bool)
+    near[of[away]] = True
+    alone = np.flatnonzero(~near[of])
+    edges = county_map.boundaries[at[alone]]
+    near[of[alone]] = shapely.dwithin(edges, points[of[alone]], _NEAR_DEGREES)
+    found: list[list[Hit]] = [[] for _ in points]
+    for n, county, far, distance in zip(
+        of.tolist(), at.tolist(), degrees.tolist(), meters.tolist(), strict=True
+    ):
+        found[n].append(Hit(*county_map.counties[county], far, distance))
+    for hits in found:
+        if len(hits) > 1:
+            hits.sort(key=lambda hit: (hit.degrees, hit.state, hit.county))
+    return [(tuple(hits), edge) for hits, edge in zip(found, near.tolist(), strict=True)]
 
 
-def _map_ends_near(lat: float, lng: float) -> bool:
-    """Whether the map ends within about a kilometer: the sea, Canada or Mexico are that near."""
-    from shapely import Point, union_all  # noqa: PLC0415 - heavy, and seldom needed
+def _where_map_ends(spots: Sequence[Spot], lats: Numbers, lngs: Numbers) -> list[int]:
+    """The positions of points within about a kilometer of which the map ends.
 
+    There the sea, Canada or Mexico are that near.
+    """
+    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
+    import shapely  # noqa: PLC0415 - the same
+
+    near = [n for n, spot in enumerate(spots) if spot.at_edge and spot.hits and not spot.place]
+    if not near:
+        return []
     county_map = _map()
-    around = Point(lng, lat).buffer(_NEAR_DEGREES)
-    near = county_map.tree.query(around, predicate="intersects")
-    land = union_all([county_map.tree.geometries[index] for index in near])
-    return bool(around.difference(land).area > _EDGE_SHARE * around.area)
+    around = shapely.buffer(shapely.points(lngs[near], lats[near]), _NEAR_DEGREES)
+    of, at = county_map.tree.query(around, predicate="intersects")
+    parts = shapely.area(shapely.intersection(around[of], county_map.tree.geometries[at]))
+    land = np.bincount(of, parts, len(near))
+    ends = shapely.area(around) - land > _EDGE_SHARE * shapely.area(around)
+    return [n for n, end in zip(near, ends.tolist(), strict=True) if end]
 
 
 def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> list[PostalRow]:
@@ -226,14 +661,40 @@ def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> 
     They are those of its county, or of the state when that has none: the nearest, and each that
     is not twice as far, or within about five kilometers.
     """
-    by_county = _places(book, state)
-    narrow = math.cos(math.radians(lat))
-    away = sorted(
-        (math.hypot(there_lat - lat, (there_lng - lng) * narrow), place.zip, place)
-        for there_lat, there_lng, place in by_county.get(county) or by_county.get("") or ()
-    )
-    reach = max(_TOWN_DEGREES, 2 * away[0][0]) if away else 0.0
-    return [place for degrees, _, place in away if degrees <= reach]
+    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
+
+    away, places = _apart_from_places(book, state, county, lat, lng)
+    if not places:
+        return []
+    reach = max(_TOWN_DEGREES, 2 * math.sqrt(away.min())) ** 2
+    near = np.flatnonzero(away <= reach)
+    return [places[n] for n in near[np.argsort(away[near], kind="stable")].tolist()]
+
+
+def nearest_place(book: Book, state: str, county: str, lat: float, lng: float) -> PostalRow | None:
+    """The first of `places_near`."""
+    away, places = _apart_from_places(book, state, county, lat, lng)
+    return places[int(away.argmin())] if places else None
+
+
+def _apart_from_places(
+    book: Book, state: str, county: str, lat: float, lng: float
+) -> tuple[Numbers, list[PostalRow]]:
+    """The ZIP places of a county, and the squares of their distances in degrees."""
+    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
+
+    memo = ("places in arrays", state, county)
+    known = book.memo.get(memo)
+    if not isinstance(known, tuple):
+        by_county = _places(book, state)
+        entries = by_county.get(county) or by_county.get("") or ()
+        entries = sorted(entries, key=lambda entry: entry[2].zip)  # of two as near, the first
+        middles = np.array([entry[:2] for entry in entries]).reshape(-1, 2)
+        known = book.memo[memo] = middles, [place for *_, place in entries]
+    middles, places = known
+    apart = middles - (lat, lng)
+    apart[:, 1] *= math.cos(math.radians(lat))
+    return np.einsum("ij,ij->i", apart, apart), places
 
 
 def _places(book: Book, state: str) -> _Places:

@@ -96,6 +96,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
         )
     options = options or _options_of_county(book, state, counties[0])
     chosen = options[0].area
+    housing = 0 if boxed else housing_of_zip(book, state, zip5)
     found = Location(
         "zip5",
         "zip",
@@ -104,6 +105,8 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
         zip=zip5,
         city=city,
         county=chosen.counties[0] if chosen else own,
+        housing=housing,
+        by_housing=housing > 0,
         no_crosswalk=boxed,
         across=bool(across),
         outside=not boxed and _outside(book, state, zip5, key),
@@ -122,14 +125,14 @@ def _outside(book: Book, state: str, zip5: str, key: str) -> bool:
 
 
 def _kind(options: Sequence[AreaOption]) -> Iterator[object]:
-    """What the rates and doubts of a ZIP depend on: with one area neither its share nor the why."""
+    """What the rates and doubts of a ZIP depend on: with one area neither its part nor the why."""
     if len(options) == 1:
         yield options[0].area.id if options[0].area else ""
         return
-    for area, why, share in options:
+    for area, why, *part in options:
         yield area.id if area else ""
         yield why
-        yield share
+        yield from part
 
 
 def _options_of_box(
@@ -207,11 +210,12 @@ _SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise
 def options_of_zip(
     book: Book, state: str, zip5: str, counties: Sequence[str], name: str
 ) -> tuple[AreaOption, ...]:
-    """The areas that a ZIP touches: the place it is called after first, then by share of land.
+    """The areas that a ZIP touches: by their housing where it is known, then by share of land.
 
-    A place with less than 1% of the land does not count, unless the ZIP is called after it. Of
-    Alaska no share is known: a place counts that the ZIP is called after. `counties` are the FIPS
-    codes of its counties, its own first; `name` is the key of its preferred name, or empty.
+    Of two with as much the place that the ZIP is called after goes first. A place with less than
+    1% of the land and no housing does not count, unless the ZIP is called after it. Of Alaska no
+    share is known: a place counts that the ZIP is called after. `counties` are the FIPS codes of
+    its counties, its own first; `name` is the key of its preferred name, or empty.
 
     Raises:
         NotResolved: the book has no rate for what the ZIP touches most.
@@ -245,9 +249,39 @@ def options_of_zip(
             what = area.name if area in towns else _county(book, area)
             _add(found, area, f"touches {what}", left // len((*towns, *bases)))
         first = first or next((area.id for area in towns), "")
+    for area, why, housing in _housed(book, state, zip5):
+        known = found.get(area.id, AreaOption(area, why))
+        found[area.id] = known._replace(housing=known.housing + housing)
     if not found:
         raise no_rate(book, state, counties[0])
-    return tuple(sorted(found.values(), key=lambda option: (_id(option) != first, -option.share)))
+    return tuple(
+        sorted(
+            found.values(),
+            key=lambda option: (-option.housing, _id(option) != first, -option.share),
+        )
+    )
+
+
+def housing_of_zip(book: Book, state: str, zip5: str) -> int:
+    """The housing units of a ZIP in a state; 0 where none are known."""
+    return sum(units for *_, units in book.zips.housing(zip5, state))
+
+
+def _housed(book: Book, state: str, zip5: str) -> Iterator[tuple[Area, str, int]]:
+    """The areas of a ZIP's housing with the units in each.
+
+    Where several areas share what is left of a county, nothing says how: each has as many.
+    """
+    for fips, county, units in book.zips.housing(zip5, state):
+        place = book.places(state).get(fips)
+        if place is None:
+            areas = bases_of(book, state, county)
+            why = f"touches {book.counties[state, county].name}"
+        else:
+            areas = areas_of_place(book, state, place, (county,))
+            why = f"holds {place.name}"
+        for number, area in enumerate(areas):
+            yield area, why, (units + number) // len(areas)
 
 
 def _towns(book: Book, state: str, counties: Sequence[str], name: str) -> list[Area]:

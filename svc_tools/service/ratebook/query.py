@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from datetime import date
 
-    from svc_tools.base.positions import Position
+    from svc_tools.base.positions import Position as Position  # noqa: PLC0414 - its modules read it here
     from svc_tools.service.ratebook.rating import AdvisoryFields
     from svc_tools.service.ratebook.schema import Area
 
@@ -66,11 +66,33 @@ class NotResolved(Exception):  # noqa: N818 - an outcome of a lookup (HTTP 404),
 
 
 class AreaOption(NamedTuple):
-    """One area that a lookup may lie in, why, and its thousandths of a ZIP's land (0: unknown)."""
+    """One area that a lookup may lie in.
+
+    Attributes:
+        area: the area; `None` for what has the state part alone.
+        why: why it is one.
+        share: its thousandths of a ZIP's land; 0: unknown.
+        housing: its housing units in the ZIP.
+    """
 
     area: Area | None
     why: str
     share: int = 0
+    housing: int = 0
+
+
+class Limit(NamedTuple):
+    """A limit near a point: what lies beyond it, and what it says of the choice.
+
+    Attributes:
+        area: the id of the area beyond.
+        doubt: what follows where the rate there is another, as `rating.Grounds.limit`.
+        beyond: the keys of `Location.meters` that lead there.
+    """
+
+    area: str
+    doubt: str
+    beyond: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +109,8 @@ class Location:
         zip: five digits, where a ZIP was given.
         city: the city's name, where one is known.
         county: three-digit FIPS code, where one is known.
+        housing: the housing units of the ZIP, or of the name's ZIPs; 0: none are known.
+        by_housing: the rate of most of them is given, whichever area is first.
         no_crosswalk: the ZIP has no land: it lies where its post office is.
         across: the ZIP is one of another state and reaches into this one.
         outside: the ZIP is named after a town that it does not touch.
@@ -101,6 +125,12 @@ class Location:
         advisories: warnings that came up on the way.
         point: latitude and longitude as given.
         nearest_zip: the ZIP place nearest to the point.
+        place: the code of the Census place that holds the point; empty where none does.
+        limits: the limits near the point, where those of cities decide.
+        meters: how far it is from the point to what lies beyond each, by key.
+        similar: the point is that of an address that is only similar to the one given.
+        instead: where the ZIP or the address leads, which decides where the point is too near a
+            limit beyond which the rate is another.
         records: the user's own boundary file whose records decide; empty where none do.
         unknown_code: one of them names a code that no rate is known for.
         history_from: the first day of the records, where the day lies before it.
@@ -119,6 +149,8 @@ class Location:
     zip: str | None = None
     city: str | None = None
     county: str | None = None
+    housing: int = 0
+    by_housing: bool = False
     no_crosswalk: bool = False
     across: bool = False
     outside: bool = False
@@ -133,6 +165,11 @@ class Location:
     advisories: tuple[AdvisoryFields, ...] = ()
     point: tuple[float, float] | None = None
     nearest_zip: str | None = None
+    place: str = ""
+    limits: tuple[Limit, ...] = ()
+    meters: tuple[tuple[str, float], ...] = ()
+    similar: bool = False
+    instead: Location | None = None
     records: str = ""
     unknown_code: bool = False
     history_from: date | None = None

@@ -37,6 +37,10 @@ LEVELS = ("low", "medium", "high", "exact")
 AdvisoryFields = dict[str, object]
 """One warning, ready for JSON."""
 
+NEARLY_ALL = 9_800
+"""From these ten-thousandths of the housing on a rate is as sure as the only one."""
+MOST = 9_000
+"""From these on it is right so often that `medium` keeps its word."""
 _HALF = 500
 _ORDER = ("state", "county", "city", "district")
 
@@ -260,8 +264,9 @@ class Grounds(NamedTuple):
             nearest to a point), or a boundary record: `address`, `zip4`, `street`,
             `boundary_zip`.
         several: more than one rate is possible.
-        share: thousandths of the land of the ZIP, or of the name's ZIPs, that have the rate;
-            0: unknown.
+        share: ten-thousandths of the housing of the ZIP, or of the name's ZIPs, that have the
+            rate; `None`: not known.
+        land: thousandths of their land that have it, where no housing is known; 0: unknown.
         further: the name is only a further one of ZIPs.
         no_crosswalk: the ZIP is one of boxes, or not in the crosswalk: its city decides.
         outside: the ZIP is named after a town that it does not touch.
@@ -281,12 +286,16 @@ class Grounds(NamedTuple):
         unknown_code: a boundary record names a code that no rate is known for.
         stale: no figure newer than some day is published.
         partial: a part of the rate is not known.
+        limit: the doubt of a point near a limit beyond which the rate is another, one of `DOUBTS`;
+            empty far from any.
+        similar: the point is that of an address that is only similar to the one given.
     """
 
     tier: str
     decided: str
     several: bool = False
-    share: int = 0
+    share: int | None = None
+    land: int = 0
     further: bool = False
     no_crosswalk: bool = False
     outside: bool = False
@@ -305,6 +314,16 @@ class Grounds(NamedTuple):
     unknown_code: bool = False
     stale: bool = False
     partial: bool = False
+    limit: str = ""
+    similar: bool = False
+
+
+DOUBTS = ("apart", "unplaced", "close", "new", "growing", "near", "far", "")
+"""What a limit near a point may raise, the worst first: `apart` (an address whose position is too
+inexact to decide), `unplaced` (a part of the county with no limits), `close`, `new` (of a new place),
+`growing` (`near` a city that grew), `near`, `far`."""
+FLAGGED = frozenset({"apart", "close", "new", "growing", "near"})
+"""Doubts of which a warning says what lies beyond."""
 
 
 class ConfidenceRule(NamedTuple):
@@ -369,13 +388,22 @@ STARTS = (
 """Where confidence starts: the first that applies."""
 LIMITS = (
     ConfidenceRule(
-        "several_rates", lambda g: g.several, "medium", "more than one rate is possible"
+        "several_rates",
+        lambda g: g.several and (g.share is None or g.share < NEARLY_ALL),
+        "medium",
+        "more than one rate is possible",
     ),
     ConfidenceRule(
-        "small_share",
-        lambda g: g.several and 0 < g.share < _HALF and g.decided in {"zip", "postal"},
+        "housing_elsewhere",
+        lambda g: g.several and g.share is not None and g.share < MOST,
         "low",
-        "other rates apply in more than half of the ZIP's land",
+        "more than a tenth of the ZIP's housing has other rates",
+    ),
+    ConfidenceRule(
+        "land_elsewhere",
+        lambda g: g.several and 0 < g.land < _HALF and g.decided in {"zip", "postal"},
+        "low",
+        "no housing is known, and other rates apply in more than half of the ZIP's land",
     ),
     ConfidenceRule(
         "nearest_place",
@@ -423,10 +451,58 @@ LIMITS = (
         "the ZIP given leads nowhere, and the city decides in its place",
     ),
     ConfidenceRule(
+        "city_for_zip",
+        lambda g: g.zip_not_used and g.tier == "C",
+        "low",
+        "mail bears the city's name outside of its limits too",
+    ),
+    ConfidenceRule(
         "near_boundary",
         lambda g: g.near_boundary,
         "medium",
         "within about a kilometer of a boundary that matters",
+    ),
+    ConfidenceRule(
+        "limit_close",
+        lambda g: g.limit == "close",
+        "low",
+        "within 25 m of a limit beyond which the rate is another, or 200 m of such a county line",
+    ),
+    ConfidenceRule(
+        "limit_near",
+        lambda g: g.limit in {"near", "growing"},
+        "medium",
+        "within 100 m of such a limit in a city, 300 m outside of cities, 500 m of a county line",
+    ),
+    ConfidenceRule(
+        "limit_growing",
+        lambda g: g.limit == "growing",
+        "down",
+        "the limit is that of a city whose land grew by 5% or more since it was drawn",
+    ),
+    ConfidenceRule(
+        "limit_far",
+        lambda g: g.limit == "far",
+        "down",
+        "outside of cities, within 1,000 m of one with another rate",
+    ),
+    ConfidenceRule(
+        "new_place",
+        lambda g: g.limit == "new",
+        "low",
+        "near a new city with another rate, whose limits are not known",
+    ),
+    ConfidenceRule(
+        "limits_unplaced",
+        lambda g: g.limit == "unplaced",
+        "low",
+        "parts of the county have other rates, and their limits are not known",
+    ),
+    ConfidenceRule(
+        "similar_address",
+        lambda g: g.similar and g.tier != "A",
+        "medium",
+        "the position is that of an address that is only similar",
     ),
     ConfidenceRule("off_map", lambda g: g.off_map, "low", "in no county of the map, but near one"),
     ConfidenceRule("third_hand", lambda g: g.third_hand, "medium", "a deciding row is third hand"),
@@ -477,15 +553,18 @@ def place_mismatch(given: str, resolved: str) -> AdvisoryFields:
     }
 
 
-def several_rates(what: str, rated: Sequence[Rated]) -> AdvisoryFields:
+def several_rates(what: str, rated: Sequence[Rated], share: int | None) -> AdvisoryFields:
     """A ZIP, name or point leads to areas with different rates; the lowest and the highest.
 
-    Where only what is known of them is the same, there is no range: no one knows its end.
+    Where only what is known of them is the same, there is no range: no one knows its end. `share`
+    are the ten-thousandths of the housing that have the rate given, where they are known.
     """
     combined = {option.combined for option in rated}
     low, high = rate_text(min(combined)), rate_text(max(combined))
     place = f"{what[0].upper()}{what[1:]}"
     advisory: AdvisoryFields = {"code": "zip_spans_jurisdictions", "candidates": len(combined)}
+    if share is not None:
+        advisory["share"] = share_text(share)
     if low == high:
         advisory["candidates"] = len({option.lacks for option in rated})
         message = f"{place} lies in several jurisdictions; of one, a part of the rate is not known."
@@ -497,6 +576,61 @@ def several_rates(what: str, rated: Sequence[Rated]) -> AdvisoryFields:
         f" from {low} to {high}{known}.",
         "lowest_combined_rate": low,
         "highest_combined_rate": high,
+    }
+
+
+def address_near_boundary(
+    what: str, meters: float, rated: Sequence[Rated], *, used: str = ""
+) -> AdvisoryFields:
+    """A point is near a limit beyond which the rate is another; the lowest and the highest.
+
+    Args:
+        what: the point, or the address.
+        meters: how far the limit is.
+        rated: the rates on both sides.
+        used: what decided instead of the point, where that did not.
+    """
+    combined = {option.combined for option in rated}
+    low, high = rate_text(min(combined)), rate_text(max(combined))
+    instead = f" The rate is that of {used}, not of the point." if used else ""
+    advisory: AdvisoryFields = {
+        "code": "address_near_boundary",
+        "distance_m": round(meters),
+        "candidates": len(combined),
+    }
+    place = f"{what[0].upper()}{what[1:]}"
+    if low == high:
+        advisory["candidates"] = len({option.lacks for option in rated})
+        message = (
+            f"{place} is {round(meters)} m from a limit beyond which a part of the rate is not"
+            f" known.{instead}"
+        )
+        return {**advisory, "message": message}
+    return {
+        **advisory,
+        "message": f"{place} is {round(meters)} m from a limit beyond which the rate is another:"
+        f" {len(combined)} rates from {low} to {high}.{instead}",
+        "lowest_combined_rate": low,
+        "highest_combined_rate": high,
+    }
+
+
+def point_not_used(what: str, why: str) -> AdvisoryFields:
+    """The coordinates of a row were not used; its ZIP or address decided."""
+    return {
+        "code": "point_not_used",
+        "message": f"The coordinates were not used: {why}. The rate is that of {what}.",
+        "why": why,
+    }
+
+
+def address_match_contradicts(what: str, why: str) -> AdvisoryFields:
+    """The address that a geocoder found contradicts the one given, which decided."""
+    return {
+        "code": "address_match_contradicts",
+        "message": f"The address that the geocoder found contradicts the one given: {why}. The"
+        f" rate is that of {what}.",
+        "why": why,
     }
 
 
@@ -735,6 +869,12 @@ def source_conflict(component: RateShare) -> AdvisoryFields:
     if row.conflict_units is not None:
         advisory["other_rate"] = rate_text(row.conflict_units)
     return advisory
+
+
+def share_text(share: int) -> str:
+    """The four-decimal string of a share in ten-thousandths: `9312` gives `"0.9312"`."""
+    whole, part = divmod(share, 10_000)
+    return f"{whole}.{part:04}"
 
 
 @lru_cache(maxsize=4096)

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 
     from svc_tools.service.ratebook.address_line import Parts
     from svc_tools.service.ratebook.book import Book
-    from svc_tools.service.ratebook.query import Location, Query
+    from svc_tools.service.ratebook.by_point import Spot
+    from svc_tools.service.ratebook.query import Limit, Location, Query
     from svc_tools.service.ratebook.rating import AdvisoryFields, RateShare
     from svc_tools.service.ratebook.schema import DeliveryRule, StateRow
 
@@ -39,16 +42,28 @@ class _Verdict(NamedTuple):
     Attributes:
         rated: as `ResolvedRate.rated`.
         several: whether more than one rate is possible.
+        share: ten-thousandths of the housing that have the rate; `None`: not known.
         confidence: as `ResolvedRate.confidence`.
         notes: the warnings after those about the place itself.
+        near: the limits near a point beyond which the rate is another, and that a warning is
+            due of.
+        apart: an address is too near one for its position to decide.
     """
 
     rated: tuple[tuple[Rated, str], ...]
     several: bool
+    share: int | None
     confidence: str
     notes: tuple[AdvisoryFields, ...]
+    near: tuple[Limit, ...] = ()
+    apart: bool = False
 
 
+_Ranked = tuple[tuple[Rated, str], ...]
+_ALL = 10_000
+_HALF = 5_000
+_SLIVER = 10
+"""Thousandths of the land, or of the housing, of a ZIP: less is mostly noise."""
 _OFFICIAL = "official page read"
 _BY_ADDRESS = frozenset({"CO", "IL", "MO"})
 """States whose districts drawn by address (business, improvement, metropolitan) are in no list."""
@@ -67,19 +82,25 @@ def resolve(book: Book, query: Query, *, today: date) -> ResolvedRate:
     return rate(book, query, locate(book, query, day), day)
 
 
-def locate(book: Book, query: Query, day: date) -> Location:
+def locate(book: Book, query: Query, day: date, spot: Spot | None = None) -> Location:
     """Where a query leads on a day.
+
+    Args:
+        book: the rate book.
+        query: the query.
+        day: the day, where boundary records decide.
+        spot: what the maps have at its point, where that is known already.
 
     Raises:
         NotResolved: nowhere that the book may have a rate for.
     """
     _supported(book, query.state)
-    found = _locate(book, query, day)
+    found = _locate(book, query, day, spot)
     if query.position is None:
         return found
     from svc_tools.service.ratebook.by_position import with_position  # noqa: PLC0415 - as below
 
-    return with_position(book, query, found)
+    return with_position(book, query, found, spot)
 
 
 def is_dated(book: Book, state: str) -> bool:
@@ -98,14 +119,20 @@ def rate(book: Book, query: Query, location: Location, day: date) -> ResolvedRat
     """
     state = book.states[query.state]
     verdict = _verdict(book, state, location, day)
+    if verdict.apart and location.instead is not None:
+        note = _near_boundary(location, verdict, used=location.instead.what)
+        notes = (*location.instead.advisories, note)
+        return rate(book, query, replace(location.instead, advisories=notes), day)
     notes, rated = location.advisories, verdict.rated
     if len(location.options) == 1:  # a verdict is shared by places that lead there otherwise
         rated = ((rated[0][0], location.options[0].why),)
     if verdict.several or (notes and (location.named_area or state.tier == "A")):
         possible = [option for option, _ in rated]
         notes = tuple(rating.with_range(note, possible) for note in notes)
-        if verdict.several:
-            notes = (*notes, rating.several_rates(location.what, possible))
+        if verdict.near:
+            notes = (*notes, _near_boundary(location, verdict))
+        elif verdict.several:
+            notes = (*notes, rating.several_rates(location.what, possible, verdict.share))
     return ResolvedRate(
         book,
         state,
@@ -118,9 +145,18 @@ def rate(book: Book, query: Query, location: Location, day: date) -> ResolvedRat
     )
 
 
+def _near_boundary(location: Location, verdict: _Verdict, *, used: str = "") -> AdvisoryFields:
+    """The warning of a point near a limit, with its own distance."""
+    meters = dict(location.meters)
+    away = min(meters[key] for limit in verdict.near for key in limit.beyond)
+    possible = [option for option, _ in verdict.rated]
+    return rating.address_near_boundary(location.what, away, possible, used=used)
+
+
 def days_of_change(book: Book, state: str, location: Location) -> tuple[int, ...]:
     """The days on which the result of a location may change, in order; see `spans`."""
-    areas = [option.area for option in location.options] or [None]
+    instead = location.instead.options if location.instead else ()
+    areas = [option.area for option in (*location.options, *instead)] or [None]
     key = (
         "changes of",
         state,
@@ -156,9 +192,10 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     Raises:
         NotResolved: the name stands for several places with different rates.
     """
-    rated = _rate(book, state, location, day)
+    rated, share = _ranked(location, _rate(book, state, location, day))
+    rated, limits = _within_reach(location, rated)
     chosen = rated[0][0]
-    _refuse_ties(location, state, rated)
+    _refuse_ties(location, state, rated, share)
     several = len({option.combined for option, _ in rated}) > 1 or (
         not chosen.lacks and any(option.lacks for option, _ in rated)
     )
@@ -173,7 +210,8 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             tier=state.tier,
             decided=location.decided,
             several=several,
-            share=_share(location, rated) if several else 0,
+            share=share,
+            land=_share_of_land(location, rated) if several and share is None else 0,
             further=location.further,
             no_crosswalk=location.no_crosswalk,
             outside=location.outside and not location.by_record,
@@ -192,6 +230,8 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             unknown_code=location.unknown_code,
             stale=chosen.confirmed is not None,
             partial=bool(lacks),
+            limit=limits[0].doubt if limits else "",
+            similar=location.similar,
         )
     )
     notes: list[AdvisoryFields] = []
@@ -214,20 +254,98 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
         notes.append(rating.before_history(day, history))
     if day > end:
         notes.append(rating.after_edition(day, end))
-    return _Verdict(rated, several, level, tuple(notes))
+    near = tuple(limit for limit in limits if limit.doubt in rating.FLAGGED)
+    apart = bool(limits) and limits[0].doubt == "apart"
+    return _Verdict(rated, several, share, level, tuple(notes), near, apart)
 
 
-def _share(location: Location, rated: tuple[tuple[Rated, str], ...]) -> int:
-    """Thousandths of the land of a ZIP that have the rate of the chosen area."""
-    chosen = rated[0][0].combined, rated[0][0].lacks
-    same = {
-        area_rate.area.id
-        for area_rate, _ in rated
-        if area_rate.area and (area_rate.combined, area_rate.lacks) == chosen
+def _within_reach(location: Location, rated: _Ranked) -> tuple[_Ranked, tuple[Limit, ...]]:
+    """The rates that the doubts about a point leave possible, and the limits that matter.
+
+    Those matter beyond which the rate is another that day, the worst doubt first. What lies beyond
+    one that is `far` is no candidate.
+    """
+    if location.decided != "limits":
+        return rated, ()
+    chosen = rated[0][0]
+    others = {
+        option.area.id
+        for option, _ in rated
+        if option.area and (option.combined, option.lacks) != (chosen.combined, chosen.lacks)
     }
+    limits = [limit for limit in location.limits if limit.doubt and limit.area in others]
+    limits.sort(key=lambda limit: rating.DOUBTS.index(limit.doubt))
+    shown = {limit.area for limit in limits if limit.doubt != "far"}
+    possible = (pair for pair in rated[1:] if pair[0].area and pair[0].area.id in shown)
+    return (rated[0], *possible), tuple(limits)
+
+
+def _ranked(location: Location, rated: _Ranked) -> tuple[_Ranked, int | None]:
+    """The rates by housing, where it is known and decides, and the share of the chosen one."""
+    if location.by_housing:
+        rated = _most_housing_first(location, rated)
+    share = _share_of_housing(location, rated)
+    return (rated if share is None else _without_slivers(location, rated)), share
+
+
+def _most_housing_first(location: Location, rated: _Ranked) -> _Ranked:
+    """The areas in their order, but one with the rate of most housing first."""
+    units = _housing_of_areas(location)
+    by_rate: Counter[tuple[int, str]] = Counter()
+    for option, _ in rated:
+        by_rate[option.combined, option.lacks] += units.get(_id(option), 0)
+    (most, _), *_ = by_rate.most_common(1)  # of equal ones the first
+    at = next(n for n, (o, _) in enumerate(rated) if (o.combined, o.lacks) == most)
+    return (rated[at], *rated[:at], *rated[at + 1 :])
+
+
+def _share_of_housing(location: Location, rated: _Ranked) -> int | None:
+    """Ten-thousandths of the housing that have the rate of the chosen area, rounded down."""
+    if not location.housing:
+        return None
+    units = _housing_of_areas(location)
+    return sum(units.get(key, 0) for key in _same_rate(rated)) * _ALL // location.housing
+
+
+def _share_of_land(location: Location, rated: _Ranked) -> int:
+    """Thousandths of the land of a ZIP that have the rate of the chosen area."""
+    same = _same_rate(rated)
     return sum(
         option.share for option in location.options if option.area and option.area.id in same
     )
+
+
+def _same_rate(rated: _Ranked) -> set[str]:
+    """The areas with the rate of the chosen one."""
+    chosen = rated[0][0].combined, rated[0][0].lacks
+    return {_id(option) for option, _ in rated if (option.combined, option.lacks) == chosen}
+
+
+def _without_slivers(location: Location, rated: _Ranked) -> _Ranked:
+    """The areas without those of hardly any land and housing, where all others have the rest.
+
+    Maps of ZIPs and of places do not agree that closely.
+    """
+    first, *others = rated
+    parts = {option.area.id: option for option in location.options if option.area}
+    kept = [
+        entry
+        for entry in others
+        if (part := parts.get(_id(entry[0]))) is None
+        or part.share >= _SLIVER
+        or not 0 < part.housing * 1000 < _SLIVER * location.housing
+    ]
+    units = _housing_of_areas(location)
+    held = sum(units.get(_id(option), 0) for option, _ in (first, *kept))
+    return (first, *kept) if held * _ALL >= rating.NEARLY_ALL * location.housing else rated
+
+
+def _housing_of_areas(location: Location) -> dict[str, int]:
+    return {option.area.id: option.housing for option in location.options if option.area}
+
+
+def _id(rated: Rated) -> str:
+    return rated.area.id if rated.area else ""
 
 
 def _unplaced(state: StateRow, location: Location, day: date) -> bool:
@@ -236,7 +354,7 @@ def _unplaced(state: StateRow, location: Location, day: date) -> bool:
     return until is not None and day <= until and not location.by_record
 
 
-def _mismatch(location: Location, rated: tuple[tuple[Rated, str], ...]) -> str:
+def _mismatch(location: Location, rated: _Ranked) -> str:
     """Whether the city given is not the ZIP's, and whether its rate is another one."""
     if not location.mismatch:
         return ""
@@ -248,7 +366,7 @@ def _mismatch(location: Location, rated: tuple[tuple[Rated, str], ...]) -> str:
     return "differs" if differs else "same"
 
 
-def _rates_of_the_name(location: Location, rated: tuple[tuple[Rated, str], ...]) -> set[int]:
+def _rates_of_the_name(location: Location, rated: _Ranked) -> set[int]:
     """The rates that the name may mean: with a ZIP, only those of the areas of that name."""
     chosen = rated[0][0].area
     if not location.zip or chosen is None or not chosen.cities:
@@ -272,7 +390,7 @@ def _supported(book: Book, code: str) -> StateRow:
     return state
 
 
-def _locate(book: Book, query: Query, day: date) -> Location:
+def _locate(book: Book, query: Query, day: date, spot: Spot | None) -> Location:
     """Locate by the records of the user's own boundary file where it has some, else without.
 
     A ZIP alone is the commonest query: what reads addresses, names and points is loaded when one
@@ -284,7 +402,7 @@ def _locate(book: Book, query: Query, day: date) -> Location:
     if query.lat is not None and query.lng is not None:
         from svc_tools.service.ratebook.by_point import locate_point  # noqa: PLC0415 - as above
 
-        return locate_point(book, query.state, query.lat, query.lng)
+        return locate_point(book, query.state, (query.lat, query.lng), spot)
     from svc_tools.service.ratebook.by_address import address_parts  # noqa: PLC0415 - as above
 
     parts = address_parts(book, query)
@@ -325,7 +443,7 @@ def _rate(
 ) -> tuple[tuple[Rated, str], ...]:
     """The rates of every possible area on the day, the chosen one first."""
     rated: list[tuple[Rated, str]] = []
-    for number, (area, why, _) in enumerate(location.options or _STATE_ALONE):
+    for number, (area, why, *_) in enumerate(location.options or _STATE_ALONE):
         found = rate_area(book, state.state, area, day)
         if isinstance(found, Rated):
             rated.append((found, why))
@@ -340,9 +458,9 @@ def _rate(
     return tuple(rated)
 
 
-def _refuse_ties(location: Location, state: StateRow, rated: tuple[tuple[Rated, str], ...]) -> None:
+def _refuse_ties(location: Location, state: StateRow, rated: _Ranked, share: int | None) -> None:
     """Refuse a name whose places have different rates where nothing decides between them."""
-    if not location.tied:
+    if not location.tied or (share is not None and share >= _HALF):
         return
     between = [
         area_rate for area_rate, _ in rated if area_rate.area and area_rate.area.id in location.tied
@@ -410,6 +528,13 @@ class ResolvedRate(NamedTuple):
         """The rates of the likeliest area."""
         return self.rated[0][0]
 
+    @property
+    def county(self) -> str | None:
+        """Three-digit FIPS code of the county, where one is known."""
+        area = self.chosen.area
+        by_area = self.location.by_housing and area is not None and area.counties
+        return area.counties[0] if area and by_area else self.location.county
+
     def simple(self, written: Callable[[int], object] = rate_text) -> dict[str, object]:
         """`{"rate": ..., "meta": ...}`: SPEC 2.2 and 2.3, with `source` and `edition`.
 
@@ -423,7 +548,10 @@ class ResolvedRate(NamedTuple):
         return {
             **self.simple(written),
             "candidates": [
-                _candidate(rank, rated, why, self.book, written)
+                {
+                    **_candidate(rank, rated, why, self.book, written),
+                    "share": self._share_of(rated),
+                }
                 for rank, (rated, why) in enumerate(self.rated, 1)
             ],
             "components": [_component(component, written) for component in self.chosen.components],
@@ -436,7 +564,7 @@ class ResolvedRate(NamedTuple):
             "state": self.state.state,
             "zip": location.zip,
             "city": location.city,
-            "county": _county_name(self.book, self.state.state, location.county),
+            "county": _county_name(self.book, self.state.state, self.county),
             "country": "US",
             "country_rate": written(0),
             **{name: written(units) for name, units in rated.units.items()},
@@ -466,7 +594,29 @@ class ResolvedRate(NamedTuple):
         """The further names of a ZIP: a caller's city that is one of them is not a mismatch."""
         zip5 = self.location.zip
         place = self.book.zips.state(self.state.state).get(zip5) if zip5 else None
+        if self.location.point:
+            from svc_tools.service.ratebook.by_point import names_at  # noqa: PLC0415 - of points
+
+            return names_at(self.book, self.state.state, self.location)
         return place.other_names if place else []
+
+    def _share_of(self, rated: Rated) -> str | None:
+        """The share of the housing that an area has, where it is known."""
+        location = self.location
+        if not location.housing:
+            return None
+        units = _housing_of_areas(location).get(_id(rated), 0)
+        return rating.share_text(units * _ALL // location.housing)
+
+    def _nearest_zip(self) -> str | None:
+        """The ZIP place nearest to the point, which decides nothing where a city holds it."""
+        location = self.location
+        if location.nearest_zip or not (location.point and location.county):
+            return location.nearest_zip
+        from svc_tools.service.ratebook.by_point import nearest_place  # noqa: PLC0415 - of points
+
+        near = nearest_place(self.book, self.state.state, location.county, *location.point)
+        return near.zip if near else None
 
     def _place(self) -> dict[str, object]:
         """The place as it is sent: where it is, and the area that decided the rate."""
@@ -477,8 +627,8 @@ class ResolvedRate(NamedTuple):
             "tier": self.state.tier,
             "zip": location.zip,
             "city": location.city,
-            "county": _county_name(self.book, self.state.state, location.county),
-            "county_fips": f"{self.state.fips}{location.county}" if location.county else None,
+            "county": _county_name(self.book, self.state.state, self.county),
+            "county_fips": f"{self.state.fips}{self.county}" if self.county else None,
             "area": area.name if area else None,
             "area_code": (area.code or None) if area else None,
             "as_of": self.day.isoformat(),
@@ -488,7 +638,7 @@ class ResolvedRate(NamedTuple):
             place["records"] = location.records
         if location.point:
             place["lat"], place["lng"] = location.point
-            place["nearest_zip"] = location.nearest_zip
+            place["nearest_zip"] = self._nearest_zip()
         return place
 
 

@@ -231,6 +231,9 @@ class ZipAreas(NamedTuple):
             thousandths (`43000:995`), the largest first; of the shares under 1% those of places
             that lie in the ZIP for the most part.
         beyond: other states that the ZIP touches, separated by blanks.
+        housing: the housing units of each part of the ZIP, separated by blanks: the code of the
+            Census place (none for what lies outside of places), that of the county, the units
+            (`43000053:1204 053:17`); empty where none is known.
     """
 
     state: str
@@ -238,6 +241,7 @@ class ZipAreas(NamedTuple):
     counties: str
     places: str
     beyond: str
+    housing: str
 
 
 class PostalRow(NamedTuple):
@@ -301,6 +305,26 @@ class PlaceRow(NamedTuple):
         return [self.name, *(self.aliases.split("|") if self.aliases else ())]
 
 
+class ChangedPlace(NamedTuple):
+    """A Census place whose limits are not those of the book any more.
+
+    Attributes:
+        state: two-letter code.
+        fips: five-digit place code.
+        change: `new` (it has no limits in the book) or `grown` (its land by 5% or more).
+        lat: latitude of its middle in degrees, of a new one.
+        lng: longitude likewise.
+        meters: the radius of a circle as large as its land, of a new one.
+    """
+
+    state: str
+    fips: str
+    change: str
+    lat: str
+    lng: str
+    meters: str
+
+
 TABLES: dict[str, type] = {
     "book.csv": Setting,
     "sources.csv": Source,
@@ -313,8 +337,13 @@ TABLES: dict[str, type] = {
     "places.csv": PlaceRow,
     "zips.csv": ZipAreas,
     "postal.csv": PostalRow,
+    "changed_places.csv": ChangedPlace,
 }
-"""Every file of a book and the class of its rows."""
+"""Every table of a book and the class of its rows."""
+LATER_TABLES = frozenset({"changed_places.csv"})
+"""Tables that books compiled by earlier releases do not have: there they have no rows."""
+LIMITS_FOLDER = "limits"
+"""The folder of a book that holds the limits of cities, a file `XX.npz` for each state."""
 
 _FLAGS = {"": None, "true": True, "false": False}
 

@@ -19,6 +19,7 @@ LEAST = {
     "place_counties.csv": "state,place_fips,place_name,place_type,county_fips,all_county_fips,"
     "also_known_as\nWI,53000,Milwaukee,city,55079,55079,",
     "zip_county_zcta2020.csv": "zip5,state,county_fips3\n53202,WI,079",
+    "zip_housing.csv": "state,zip,place,county,housing_units,population\n",
     "zip_places.csv": "zip5,state,place_fips,land_sqmi_in_zip,share_of_zip_land"
     "\n53202,WI,53000,1.0,1.000",
     "wa_dor_quarterly_2025.csv": "effective,expiration,location_code,location,state_rate,"

@@ -53,19 +53,19 @@ def test_a_street_that_is_not_matched_adds_nothing(book, state):
 @pytest.mark.parametrize(
     "fields",
     [
-        {"zip": "94541"},
         {"location": "Hayward 94541"},
         {"street": STREET, "city": "Hayward", "zip": "94541"},
         {"address": f"{STREET}, Hayward, CA 94541"},
-        {"address": f"{STREET}, 94541"},
     ],
 )
 def test_the_own_name_of_a_zip_makes_its_likeliest_area_no_surer(ask, fields):
     answer = ask("CA", as_of=DAY, **fields)
     assert (answer.chosen.area.name, answer.confidence) == ("Hayward", "low")
     assert len(answer.rated) == 2
+    for alone in ({"zip": "94541"}, {"address": f"{STREET}, 94541"}):  # more live outside
+        assert ask("CA", as_of=DAY, **alone).chosen.combined == 10_250
     other = ask("CA", as_of=DAY, street=STREET, city="Cherryland", zip="94541")
-    assert (other.chosen.combined, other.confidence) == (10_250, "medium")
+    assert (other.chosen.combined, other.confidence) == (10_250, "low")
 
 
 def test_the_further_names_of_a_zip_are_told(ask):

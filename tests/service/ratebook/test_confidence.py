@@ -28,10 +28,14 @@ STARTING = [
 ]
 LIMITING = [
     ("several_rates", {"several": True}, "medium"),
-    ("several_rates", {"several": True, "decided": "zip", "share": 500}, "medium"),
-    ("several_rates", {"several": True, "decided": "zip", "share": 0}, "medium"),  # not known
-    ("small_share", {"several": True, "decided": "zip", "share": 499}, "low"),
-    ("small_share", {"several": True, "decided": "postal", "share": 1}, "low"),
+    ("several_rates", {"several": True, "decided": "zip", "land": 500}, "medium"),
+    ("several_rates", {"several": True, "decided": "zip", "land": 0}, "medium"),  # not known
+    ("several_rates", {"several": True, "share": 9_799}, "medium"),
+    ("several_rates", {"several": True, "share": 9_000}, "medium"),
+    ("housing_elsewhere", {"several": True, "share": 8_999}, "low"),
+    ("housing_elsewhere", {"several": True, "decided": "zip", "share": 0}, "low"),
+    ("land_elsewhere", {"several": True, "decided": "zip", "land": 499}, "low"),
+    ("land_elsewhere", {"several": True, "decided": "postal", "land": 1}, "low"),
     ("nearest_place", {"several": True, "decided": "nearest"}, "low"),
     ("further_name", {"several": True, "further": True}, "low"),
     ("no_crosswalk", {"no_crosswalk": True}, "medium"),
@@ -40,6 +44,7 @@ LIMITING = [
     ("place_mismatch", {"mismatch": "same"}, "medium"),
     ("place_mismatch_rate", {"mismatch": "differs"}, "low"),
     ("zip_not_used", {"zip_not_used": True}, "medium"),
+    ("city_for_zip", {"tier": "C", "zip_not_used": True}, "low"),
     ("near_boundary", {"near_boundary": True}, "medium"),
     ("off_map", {"off_map": True}, "low"),
     ("third_hand", {"third_hand": True}, "medium"),
@@ -54,8 +59,15 @@ LIMITING = [
     ("partial", {"partial": True}, "low"),
     ("before_history", {"before_history": True}, "low"),
 ]
-SILENT = [{"share": 1, "decided": "zip"}, {"decided": "nearest"}, {"further": True}]
-"""What says nothing while only one rate is possible."""
+SILENT = [
+    {"share": 1, "decided": "zip"},
+    {"land": 1, "decided": "zip"},
+    {"decided": "nearest"},
+    {"further": True},
+    {"several": True, "share": 9_800},
+    {"several": True, "share": 10_000},
+]
+"""What says nothing: while only one rate is possible, or nearly all housing has it."""
 
 
 @pytest.mark.parametrize(("name", "grounds", "level"), STARTING)
@@ -67,7 +79,11 @@ def test_where_it_starts(name, grounds, level):
 @pytest.mark.parametrize(("name", "changed", "level"), LIMITING)
 def test_what_holds_it_down(name, changed, level):
     grounds = BEST._replace(**changed)
-    also = {"place_mismatch": "mismatch", "several_rates": "several"}
+    also = {
+        "place_mismatch": "mismatch",
+        "several_rates": "several",
+        "zip_not_used": "zip_not_used",
+    }
     before = [rule for rule, field in also.items() if field in changed and rule != name]
     assert [rule.name for rule in LIMITS if rule.applies(grounds)] == [*before, name]
     assert confidence(grounds) == level
@@ -91,9 +107,9 @@ def test_steps_add_up_and_end_at_low():
     assert confidence(Grounds("A", "state", mismatch="same")) == "high"
 
 
-FIELDS = {
-    field: st.integers(0, 1000) if field == "share" else st.booleans() for field in Grounds._fields
-} | {
+FIELDS = {field: st.booleans() for field in Grounds._fields} | {
+    "share": st.none() | st.integers(0, 10_000),
+    "land": st.integers(0, 1_000),
     "tier": st.sampled_from(["A", "B", "C", "D", "E", "none"]),
     "decided": st.sampled_from(["state", "code", "named", "zip", "postal", "nearest", "zip4"]),
     "mismatch": st.sampled_from(["", "same", "differs"]),

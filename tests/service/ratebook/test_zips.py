@@ -53,10 +53,10 @@ def spans(answer):
     OH  43035 = 7000 8000 = medium
     NC  27265 = 6750 7000 7000 = low
     MN  56479 = 7875 7375 7375 7375 7875 = low
-    WA  98402 = 10500 10200 = medium
+    WA  98402 = 10500 10200 = high
     VT  05701 = 7000 7000 6000 = medium | 05495 = 7000 6000 6000 = low
     SD  57004 = 6200 4200 4200 4200 6200 = low
-    OK  73014 = 8850 4850 8850 = low
+    OK  73014 = 4850 8850 8350 8850 = low
     NE  68002 = 7000 5500 = low
     AK  99901 = 8000 2500 = low
     WI  53702 = 5500 5000 = medium
@@ -166,7 +166,8 @@ def test_a_candidate_whose_rate_is_not_known_in_full_has_no_range(ask, state, zi
     answer = ask(state, zip=zip5, as_of=day)
     (spans,) = (one for one in answer.advisories if one["code"] == "zip_spans_jurisdictions")
     assert "lowest_combined_rate" not in spans
-    assert answer.confidence in {"medium", "low"}
+    share = spans.get("share")
+    assert (answer.confidence == "high") == (share is not None and share >= "0.9800")
 
 
 def mismatch(answer):
@@ -194,12 +195,12 @@ def test_a_city_elsewhere_with_the_same_rate_is_medium(ask):
     ("state", "zip5", "city", "expected"),
     cases("""
     MS  39208 = none = 7000 medium | 39208 = Pearl = 7000 high | 39208 = Jackson = 8000 medium
-    OK  73014 = Calumet = 8850 low | 73014 = El Reno = 8850 medium
-    OK  73014 = Canadian County = 4850 high
-    CA  90069 = West Hollywood = 10500 low | 90069 = Los Angeles = 9750 medium
+    OK  73014 = Calumet = 8850 low | 73014 = El Reno = 8850 low
+    OK  73014 = Canadian County = 4850 low
+    CA  90069 = West Hollywood = 10500 low | 90069 = Los Angeles = 9750 low
     MN  55121 = Eagan = 8125 high | 56479 = Staples = 7875 low
-    UT  84107 = Murray = 7650 medium | 84107 = Millcreek = 7450 medium
-    WA  98402 = Tacoma = 10400 high | 98402 = Ruston = 10100 medium
+    UT  84107 = Murray = 7650 low | 84107 = Millcreek = 7450 low
+    WA  98402 = Tacoma = 10400 high | 98402 = Ruston = 10100 low
     VT  05495 = Williston = 7000 low | 05701 = Rutland Town = 7000 medium
     VT  05641 = Barre = 7000 low | 05641 = Barre Town = 6000 low
     AK  99901 = Ketchikan = 8000 low
