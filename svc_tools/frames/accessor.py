@@ -83,7 +83,9 @@ class SvcAccessor:
 
         An argument is a column's name, or one value for all rows; what is left out is found by
         the usual column names and reported, and `False` excludes a column. Row by row the mode is
-        address, else coordinates, else ZIP, else place name (SPEC 4.4). A city given with a ZIP is
+        address, else ZIP, else coordinates, else place name (SPEC 4.4); `lat` and `lng` that are
+        named here decide beside an address or a ZIP too, unless they cannot be exact
+        (`point_not_used`). A city given with a ZIP is
         compared with the city found: a difference is the warning `place_input_mismatch`.
 
         Every requested result is cached before it is reported, and no cached one is requested
@@ -97,8 +99,9 @@ class SvcAccessor:
             address: street address, or the whole address in one line.
             city: city of the address.
             location: place name.
-            lat: latitude in degrees.
-            lng: longitude in degrees.
+            lat: latitude in degrees, with four decimals or more; named, the point decides. Found
+                beside a ZIP or an address it is only reported.
+            lng: longitude in degrees, likewise.
             country: country; rows outside the United States are `unsupported`, never requested.
             as_of: date of the sale; one obvious date column is found. Several, dates under another
                 name or in the index, and months or quarters alone are an error that names them;

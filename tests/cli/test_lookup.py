@@ -53,6 +53,39 @@ def test_every_mode_on_the_command_line(arguments, rate):
     assert rate in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("point", "said", "via"),
+    [
+        (("30.2672", "-97.7431"), None, "coordinates"),
+        (("30.2700", "97.7400 W"), None, "coordinates"),
+        (("30.27", "-97.74"), "fewer than four decimals", "zip5"),
+        (("-97.7431", "30.2672"), "swapped", "zip5"),
+        (("0", "0"), "a zero", "zip5"),
+    ],
+)
+def test_a_point_beside_a_zip_decides_unless_it_cannot_be_exact(point, said, via):
+    place = ("TX", "--zip", "78701", "--lat", point[0], "--lng", point[1])
+    done = svc_tools("lookup", *place, "--embedded", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    meta = json.loads(done.stdout)["meta"]
+    assert meta["resolved_via"] == via
+    unused = [one for one in meta["warnings"] if one["code"] == "point_not_used"]
+    assert [said in one["message"] for one in unused] == ([] if said is None else [True])
+
+
+def test_a_service_gets_a_point_alone_or_the_zip(account):
+    faults, environment = account
+    for lat in ("30.2672", "30.2"):
+        place = ("TX", "--zip", "78701", "--lat", lat, "--lng", "-97.7431")
+        done = svc_tools("lookup", *place, **environment)
+        assert done.returncode == 0
+        assert ("(point_not_used)" in done.stdout) == (lat == "30.2")
+    assert [one.target for one in faults.seen] == [
+        "/v1/tax/TX?lat=30.2672&lng=-97.7431",
+        "/v1/tax/TX?zip=78701",
+    ]
+
+
 def test_a_full_answer_shows_components_and_candidates():
     done = svc_tools(
         *("lookup", "WA", "--zip", "98133", "--as-of", "2026-05-01", "--full", "--embedded")

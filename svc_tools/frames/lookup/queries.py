@@ -64,6 +64,17 @@ class Queries:
         flags = [getattr(part, attribute) is True for part in self.parts]
         return int(self.rows[self.of_parts(flags, bool)].sum()) if True in flags else 0
 
+    def unused_points(self) -> Counter[str]:
+        """How many rows have coordinates that were named and are not used, by why."""
+        rows: Counter[str] = Counter()
+        whys = [part.point_not_used for part in self.parts]
+        if any(whys):
+            of_part = np.bincount(self.part_of, self.rows, len(self.parts)).astype(np.int64)
+            for why, count in zip(whys, of_part.tolist(), strict=True):
+                if why:
+                    rows[why] += count
+        return rows
+
     def refused(self) -> tuple[Refused, ...]:
         """The rows that are never looked up, by reason; the most frequent first."""
         of_part = np.bincount(self.part_of, self.rows, len(self.parts)).astype(np.int64).tolist()
@@ -220,7 +231,9 @@ def _places(
     kinds = [_kind(column.uniques) for column in roles.values()]
     kinds += [_kind([value]) for value in scalars.values()]
     # columns of mixed types are not remembered: 1, 1.0 and True are equal keys
-    remembered = {} if None in kinds or count > _REMEMBERED else _memory((names, tuple(kinds)))
+    named = inputs.point_named
+    is_new = None in kinds or count > _REMEMBERED
+    remembered = {} if is_new else _memory((names, tuple(kinds), named))
     cells = [column.cells() for column in roles.values()]
     cells += [[value] * count for value in scalars.values()]
     rows = zip(*cells, strict=True)
@@ -229,7 +242,8 @@ def _places(
     for row in rows:
         query = get(row)
         if query is None:
-            query = remembered[row] = where(Cells(**dict(zip(names, row, strict=True))))
+            cells_of_row = Cells(**dict(zip(names, row, strict=True)))
+            query = remembered[row] = where(cells_of_row, point_named=named)
         add(query)
     return questions
 
