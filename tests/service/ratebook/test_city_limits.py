@@ -195,9 +195,10 @@ def test_a_place_in_one_county_settles_the_county(at):
 def test_a_city_settles_the_state_but_at_its_edge(at, refused):
     city_hall = 39.1142, -94.6275  # Kansas City, Kansas: a kilometer and a half from Missouri
     assert at("KS", city_hall).advisories == ()
-    assert "it lies in Wyandotte County, KS" in refused(
-        "MO", lat=city_hall[0], lng=city_hall[1]
-    ).message
+    assert (
+        "it lies in Wyandotte County, KS"
+        in refused("MO", lat=city_hall[0], lng=city_hall[1]).message
+    )
 
 
 def test_towns_that_no_limits_have_are_found_as_before(at):

@@ -122,7 +122,9 @@ FIELDS = {field: st.booleans() for field in Grounds._fields} | {
     "share": st.none() | st.integers(0, 10_000),
     "land": st.integers(0, 1_000),
     "tier": st.sampled_from(["A", "B", "C", "D", "E", "none"]),
-    "decided": st.sampled_from(["state", "code", "named", "zip", "postal", "nearest", "limits", "zip4"]),
+    "decided": st.sampled_from(
+        ["state", "code", "named", "zip", "postal", "nearest", "limits", "zip4"]
+    ),
     "mismatch": st.sampled_from(["", "same", "differs"]),
     "conflict_cap": st.sampled_from(["", "low", "medium"]),
     "limit": st.sampled_from(DOUBTS),
