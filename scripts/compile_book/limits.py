@@ -165,7 +165,9 @@ def read_shapes(data: bytes) -> Iterator[list[Points]]:
 def _rounded(ring: Points) -> Ring:
     """A ring in whole numbers, without points that are the same as the one before."""
     points = [(x, y) for x, y in np.rint(ring * _UNIT).astype(int).tolist()]
-    kept = [point for point, before in zip(points, [None, *points], strict=False) if point != before]
+    kept = [
+        point for point, before in zip(points, [None, *points], strict=False) if point != before
+    ]
     return kept if len(kept) >= _LEAST else []
 
 

@@ -33,7 +33,12 @@ REACHES = {
 """Which doubts limits raise, by `Position.match`: a geocoder's points lie somewhere along the
 street."""
 _SETTLED = frozenset(
-    {"address_not_matched", "zip_crosses_state_line", "zip_of_another_state", "place_input_mismatch"}
+    {
+        "address_not_matched",
+        "zip_crosses_state_line",
+        "zip_of_another_state",
+        "place_input_mismatch",
+    }
 )
 """Warnings about a ZIP or an address that its point settles."""
 
@@ -108,6 +113,8 @@ def _contradiction(book: Book, query: Query, position: Position, found: Location
         return ""
     keys = keys_of(place_names(book, query.state), parts.city)
     zip5 = position.zip[:5] or found.zip
-    if name_key(position.city) in keys or (zip5 and is_name_of(book, query.state, zip5, parts.city)):
+    if name_key(position.city) in keys or (
+        zip5 and is_name_of(book, query.state, zip5, parts.city)
+    ):
         return ""
     return f"its city is {position.city}, not {parts.city}"

@@ -314,8 +314,8 @@ class Grounds(NamedTuple):
 
 DOUBTS = ("apart", "unplaced", "close", "new", "growing", "near", "far", "")
 """What a limit near a point may raise, the worst first: `apart` (an address whose position is too
-inexact to decide), `unplaced` (a part of the county with no limits), `close`, `new` (of a new place),
-`growing` (`near` a city that grew), `near`, `far`."""
+inexact to decide), `unplaced` (of a part of the county, not known), `close`, `new` (of a new
+place), `growing` (`near` a city that grew), `near`, `far`."""
 FLAGGED = frozenset({"apart", "close", "new", "growing", "near"})
 """Doubts of which a warning says what lies beyond."""
 

@@ -103,7 +103,9 @@ FIELDS = {
     field: st.integers(0, 1000) if field == "share" else st.booleans() for field in Grounds._fields
 } | {
     "tier": st.sampled_from(["A", "B", "C", "D", "E", "none"]),
-    "decided": st.sampled_from(["state", "code", "named", "zip", "postal", "nearest", "limits", "zip4"]),
+    "decided": st.sampled_from(
+        ["state", "code", "named", "zip", "postal", "nearest", "limits", "zip4"]
+    ),
     "mismatch": st.sampled_from(["", "same", "differs"]),
     "conflict_cap": st.sampled_from(["", "low", "medium"]),
     "limit": st.sampled_from(DOUBTS),
