@@ -369,12 +369,15 @@ class Grounds(NamedTuple):
     similar: bool = False
 
 
-DOUBTS = ("apart", "unplaced", "close", "new", "growing", "near", "far", "")
+DOUBTS = ("apart", "unplaced", "close", "new", "growing", "near", "inexact", "far", "")
 """What a limit near a point may raise, the worst first: `apart` (an address whose position is too
-inexact to decide), `unplaced` (a part of the county with no limits), `close`, `new` (of a new place),
-`growing` (`near` a city that grew), `near`, `far`."""
+inexact to decide), `unplaced` (of a part of the county, not known), `close`, `new` (of a new
+place), `growing` (`near` a city that grew), `near`, `inexact` (an address whose position is exact
+enough), `far`."""
 FLAGGED = frozenset({"apart", "close", "new", "growing", "near"})
 """Doubts of which a warning says what lies beyond."""
+SILENT = frozenset({"inexact", "far"})
+"""Doubts that make no candidate of what lies beyond."""
 
 
 class ConfidenceRule(NamedTuple):
@@ -536,6 +539,12 @@ LIMITS = (
         lambda g: g.limit == "growing",
         "down",
         "the limit is that of a city whose land grew by 5% or more since it was drawn",
+    ),
+    ConfidenceRule(
+        "limit_inexact",
+        lambda g: g.limit == "inexact",
+        "medium",
+        "the position of an address, 300 to 500 m from such a limit",
     ),
     ConfidenceRule(
         "limit_far",

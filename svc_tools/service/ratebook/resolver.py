@@ -273,8 +273,7 @@ def _of_figures(state: StateRow, location: Location, rated: Rated) -> Iterator[A
 def _within_reach(location: Location, rated: _Ranked) -> tuple[_Ranked, tuple[Limit, ...]]:
     """The rates that the doubts about a point leave possible, and the limits that matter.
 
-    Those matter beyond which the rate is another that day, the worst doubt first. What lies beyond
-    one that is `far` is no candidate.
+    Those matter beyond which the rate is another that day, the worst doubt first.
     """
     if location.decided != "limits":
         return rated, ()
@@ -286,7 +285,7 @@ def _within_reach(location: Location, rated: _Ranked) -> tuple[_Ranked, tuple[Li
     }
     limits = [limit for limit in location.limits if limit.doubt and limit.area in others]
     limits.sort(key=lambda limit: rating.DOUBTS.index(limit.doubt))
-    shown = {limit.area for limit in limits if limit.doubt != "far"}
+    shown = {limit.area for limit in limits if limit.doubt not in rating.SILENT}
     possible = (pair for pair in rated[1:] if pair[0].area and pair[0].area.id in shown)
     return (rated[0], *possible), tuple(limits)
 

@@ -50,6 +50,7 @@ LIMITING = [
     ("limit_close", {"limit": "close"}, "low"),
     ("limit_near", {"limit": "near"}, "medium"),
     ("limit_growing", {"limit": "growing"}, "low"),
+    ("limit_inexact", {"limit": "inexact"}, "medium"),
     ("limit_far", {"limit": "far"}, "medium"),
     ("new_place", {"limit": "new"}, "low"),
     ("limits_unplaced", {"limit": "unplaced"}, "low"),

@@ -11,7 +11,8 @@ from support.cases import cases
 from zipcodes import haversine
 
 from svc_tools.service.ratebook import NotResolved
-from svc_tools.service.ratebook.by_point import counties_at, places_near
+from svc_tools.service.ratebook.by_point import places_near
+from svc_tools.service.ratebook.county_map import counties_at
 
 
 @pytest.mark.parametrize(
