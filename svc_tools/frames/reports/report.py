@@ -21,8 +21,8 @@ from svc_tools.frames.reports import xlsx
 from svc_tools.frames.reports.facts import stake_sentence
 from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
-from svc_tools.frames.review.review import official_pages_of
 from svc_tools.frames.review.aggregates import shares_sentence
+from svc_tools.frames.review.review import official_pages_of
 from svc_tools.frames.review.split import dollars_known
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.frames.values.money import money
