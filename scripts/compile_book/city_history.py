@@ -84,6 +84,8 @@ def add_city_history(path: Path, changes: Path, draft: Draft) -> None:
     for place, found in changed.items():
         known = _known("TX", place, draft)
         day, units = found[-1]
+        if known and known.first.use == "partial" and known.total == units:
+            known = _settled(known, draft)  # the lower bound is the whole by the official page
         if known and place not in done and day >= _BEGIN and not known.first.use:
             span = Span(day, None, units, day, "", _TEXAS, "", likely=True)
             reason = _unfit(known, [span])
@@ -122,6 +124,15 @@ def _known(state: str, place: str, draft: Draft) -> _Known | None:
         total = state_units(draft, state, first.begin) + others + first.units
         return _Known(area, own, first, total)
     return None
+
+
+def _settled(known: _Known, draft: Draft) -> _Known:
+    """A city whose first row, a lower bound, is taken as the whole rate."""
+    whole = replace(known.first, use="", note="", certainty="likely")
+    draft.rates[known.own][0] = whole
+    name, total = known.area.name, percent_text(known.total)
+    draft.report.add("settled", _TEXAS, f"TX {name}", f"{total} is the whole rate by both sources")
+    return known._replace(first=whole)
 
 
 def _unfit(known: _Known | None, spans: Sequence[Span]) -> str:

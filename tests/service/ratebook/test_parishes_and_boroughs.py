@@ -218,6 +218,7 @@ def test_two_schedules_that_differ_are_a_conflict_of_the_days_between(ask):
     CA  Oakland @2022-12-31 = 10250 low
     TX  Houston @2022-01-01 = 8250 medium | Poth @2023-10-01 = 8250 medium
     TX  Poth @2023-09-30 = 8250 low | Port Arthur @2022-06-01 = 8250 low
+    TX  Prairie View @2025-10-01 = 8000 medium | Prairie View @2026-09-30 = 8000 medium
     IL  Chicago @2022-01-01 = 10250 medium | Chicago @2026-08-01 = 10500 medium
     AZ  Phoenix @2025-06-30 = 8600 medium | Phoenix @2025-07-01 = 9100 medium
     AL  Birmingham @2022-01-01 = 10000 medium | Hoover @2022-01-01 = 9500 low
