@@ -160,17 +160,16 @@ def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator
 
 
 def by_zip(book: Book, place: tuple[str, str, str], expected: int, day: date) -> Iterator[Case]:
-    """A ZIP (of a state, with a city), the ZIP with its city, an address line, its coordinates."""
+    """A ZIP (of a state, with a city), the ZIP with its city, an address line.
+
+    Not the middle of the ZIP: that need not lie in the city that it is named after.
+    """
     state, zip5, city = place
     yield "ZIP", Query(state, zip=zip5, as_of=day), expected
     street = Query(state, street="1 Main St", city=city, zip=zip5, as_of=day)
     yield "ZIP and city", street, expected
     line = f"1 Main St, {city}, {state} {zip5}"
     yield "address line", Query(state, address=line, as_of=day), expected
-    known = book.zips.state(state).get(zip5)
-    if known and float(known.lat):
-        lat, lng = float(known.lat), float(known.lng)
-        yield "coordinates", Query(state, lat=lat, lng=lng, as_of=day), expected
 
 
 def rate_files(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
