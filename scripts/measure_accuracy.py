@@ -161,7 +161,10 @@ def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator
 
 
 def by_zip(place: tuple[str, str, str], expected: int, day: date) -> Iterator[Case]:
-    """A ZIP (of a state, with a city), the ZIP with its city, an address line."""
+    """A ZIP (of a state, with a city), the ZIP with its city, an address line.
+
+    Not the middle of the ZIP: that need not lie in the city that it is named after.
+    """
     state, zip5, city = place
     yield "ZIP", Query(state, zip=zip5, as_of=day), expected
     street = Query(state, street="1 Main St", city=city, zip=zip5, as_of=day)

@@ -539,10 +539,10 @@ def test_a_place_that_raises_is_a_row_with_the_reason_that_a_request_has(
 ):
     bad, good = zip_place("TX", "79999"), zip_place("TX", "78702")
 
-    def broken(book, query, day):
+    def broken(book, query, day, spot=None):
         if query.zip == bad.zip:
             raise RuntimeError("a row of the book is odd")
-        return locate(book, query, day)
+        return locate(book, query, day, spot)
 
     monkeypatch.setattr(computing, "locate", broken)
     monkeypatch.setattr("svc_tools.service.ratebook.resolver.locate", broken)

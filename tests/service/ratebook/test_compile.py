@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.imports.sst_rows import rate_file_rows
-from svc_tools.service.ratebook.schema import TABLES
+from svc_tools.service.ratebook.schema import LIMITS_FOLDER, TABLES
 
 SOURCES = Path(__file__).parents[4] / "shared" / "data"
 DATA = resources.files("svc_tools.service.ratebook").joinpath("data")
@@ -154,6 +154,10 @@ def test_the_shipped_book_is_what_its_sources_compile_to(book_dir):
     report = compile_book(SOURCES, book_dir)
     for name in TABLES:
         assert (book_dir / name).read_bytes() == DATA.joinpath(name).read_bytes(), name
+    compiled = {path.name: path.read_bytes() for path in (book_dir / LIMITS_FOLDER).iterdir()}
+    assert compiled == {
+        file.name: file.read_bytes() for file in DATA.joinpath(LIMITS_FOLDER).iterdir()
+    }
     shifted = [f for f in report.of_kind("left_out") if f.source.startswith("wa_dor")]
     assert len(shifted) == 14
     assert [f.subject for f in report.of_kind("conflict")] == ["IL Island Lake"]

@@ -16,7 +16,7 @@ DAY = date(2026, 8, 1)
 WICHITA = 37.6889, -97.3361
 GROTON = 45.4560, -98.1000  # in Groton SD: 6.2% there, 4.2% around it
 LIMIT = 45.46368, -98.09243
-ALL = "low medium high".split()
+ALL = ["low", "medium", "high"]
 
 
 @pytest.fixture(scope="module")
