@@ -179,6 +179,16 @@ def _paused(seconds: float, ends: Ends) -> bool:
     return False
 
 
+class Stored(Geocoder):
+    """A geocoder of an earlier run, of which only what is stored is used."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.where = name
+
+    def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
+        """See `Geocoder.find`: nothing is sent."""
+
+
 class OfUser(Geocoder):
     """A geocoder of the user: one of geopy, or a function. It is called in the caller's thread."""
 

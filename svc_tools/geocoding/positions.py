@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.base.progress import stage
 from svc_tools.geocoding.addresses import street_address
-from svc_tools.geocoding.geocoders import GeocoderError, chosen_geocoder
+from svc_tools.geocoding.geocoders import GeocoderError, Stored, chosen_geocoder
 from svc_tools.geocoding.store import AddressStore, addresses_path
 
 if TYPE_CHECKING:
@@ -52,12 +52,13 @@ class Geocoding:
         store: what it found before.
 
     Attributes:
+        name: the name that its results are stored under; empty where they are not.
         where: the geocoder, in words.
         notes: sentences for the user.
     """
 
     def __init__(self, geocoder: Geocoder, store: AddressStore) -> None:
-        self.where = geocoder.where
+        self.name, self.where = geocoder.name, geocoder.where
         self.notes: list[str] = []
         self._geocoder, self._store = geocoder, store
 
@@ -144,6 +145,11 @@ def geocoding_of(choice: object, cache: CacheChoice = None) -> Geocoding | None:
         return None
     path = addresses_path(cache) if geocoder.name else None
     return Geocoding(geocoder, AddressStore(path, geocoder.name))
+
+
+def stored_geocoding(name: str, cache: CacheChoice = None) -> Geocoding:
+    """The positions that a geocoder found before; sends nothing."""
+    return Geocoding(Stored(name), AddressStore(addresses_path(cache), name))
 
 
 def _addresses(places: Iterable[Place]) -> dict[Place, StreetAddress]:

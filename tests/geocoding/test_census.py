@@ -19,6 +19,8 @@ from svc_tools.geocoding.store import addresses_info, addresses_path
 from svc_tools.lookup.outcomes import STOPPED
 
 DAY = "2026-08-01"
+NEARER, AT_THE_LIMIT = (37.46, -94.69), (37.462, -94.695)
+"""Points of Frontenac 393 and 35 m from a limit beyond which the rate is another."""
 COLUMNS = {"address": "street", "city": "city", "state": "state", "zip": "zip"}
 BY_ZIP, BY_POINT = "0.09000", "0.09500"
 """The rates of the ZIP 66762 (Pittsburg), and of Frontenac, which is in it, too."""
@@ -129,6 +131,33 @@ def test_a_tie_and_no_match_leave_the_zip_to_decide_and_the_row_says_so(bureau, 
     said = ["address_not_matched" in str(codes) for codes in found["warnings"]]
     assert said == [True, True, False]
     assert any("1 exact match, 1 several matches, 1 no match" in note for note in notes(found))
+
+
+@pytest.mark.parametrize(
+    ("point", "differs", "expected"),
+    [
+        (FRONTENAC, {}, (BY_POINT, "high", None)),
+        (FRONTENAC, {"kind": "Non_Exact"}, (BY_POINT, "medium", None)),
+        (NEARER, {}, (BY_POINT, "medium", "address_near_boundary")),
+        (NEARER, {"kind": "Non_Exact"}, (BY_ZIP, "low", "address_near_boundary")),
+        (AT_THE_LIMIT, {}, (BY_ZIP, "low", "address_near_boundary")),
+        (FRONTENAC, {"zip_code": "66763"}, (BY_ZIP, "low", "address_match_contradicts")),
+        (FRONTENAC, {"city": "FRONTENAC"}, (BY_POINT, "high", None)),  # of the same ZIP
+        (FRONTENAC, {"state": "MO"}, (BY_ZIP, "low", "address_match_contradicts")),
+        ((38.95, -95.25), {}, (BY_ZIP, "low", "address_match_contradicts")),
+    ],
+)
+def test_how_sure_a_match_is_depends_on_its_kind_its_place_and_what_it_matched(
+    bureau, look_up, point, differs, expected
+):
+    bureau.says = lambda row: matched(row, *point, **differs)
+    found = look_up(orders("1 Oak St"))
+    rate, confidence, warning = expected
+    assert (rates(found), found["confidence"][0]) == ([rate], confidence)
+    assert warning is None or warning in found["warnings"][0]
+    assert found["needs_review"][0] == (warning is not None)
+    if warning is not None:
+        assert warning in found["lookup_review_reason"][0]
 
 
 def test_quoted_commas_quotes_and_letters_of_any_kind_are_read(bureau, look_up):
@@ -334,6 +363,18 @@ def test_a_frozen_lookup_needs_no_geocoder(bureau, look_up, tmp_path):
     assert rates(look_up(frame, geocode=None, client=None, locked=lock)) == [BY_POINT]
     with pytest.raises(ValueError, match="locked and geocode"):
         look_up(frame, client=None, locked=lock)
+
+
+def test_a_frame_from_a_file_is_frozen_by_the_positions_that_are_stored(bureau, look_up, tmp_path):
+    frame, lock = orders("1 Yes St", "2 Yes St"), tmp_path / "kept.svclock"
+    look_up(frame).to_parquet(tmp_path / "rated.parquet")
+    again = pd.read_parquet(tmp_path / "rated.parquet")
+    again.svc.freeze(lock, cache=tmp_path / "results.db")
+    found = look_up(frame, geocode=None, client=None, locked=lock)
+    assert rates(found) == [BY_POINT] * 2
+    with pytest.raises(ValueError, match="look the frame up again"):
+        again.svc.freeze(lock, cache=tmp_path / "another.db")
+    assert len(bureau.sent) == 1
 
 
 def test_the_environment_chooses_it_and_an_argument_takes_it_back(bureau, look_up, monkeypatch):

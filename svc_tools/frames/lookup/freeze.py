@@ -23,6 +23,7 @@ from svc_tools.frames.lookup.survey import Survey
 from svc_tools.frames.options import LookupOptions
 from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.values.arrow import first_column
+from svc_tools.geocoding.positions import stored_geocoding
 from svc_tools.lookup.cache import opened_cache
 from svc_tools.lookup.lock_file import lock_lines
 from svc_tools.show.display import Note, as_html
@@ -252,7 +253,10 @@ def _from_file(
                 (_moment(moment).astimezone().date() for moment in moments if moment), None
             )
             source = BookSource(
-                client, LookupOptions(detail=lookup.detail, geocode="off"), today=today
+                client,
+                LookupOptions(detail=lookup.detail, geocode="off"),
+                today=today,
+                geocoding=stored_geocoding(lookup.geocoder, cache) if lookup.geocoder else None,
             )
         known, where = {}, "the rate book is another one by now"
         if source.source == lookup.source:

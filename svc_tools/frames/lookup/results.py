@@ -56,6 +56,7 @@ class UsedLookup:
         detail: whether the responses were the detailed ones.
         grain: whether days themselves were looked up, or the first ones of their periods.
         results: what was found; `None` for a frame that was read from a file.
+        geocoder: the name of the geocoder whose positions decided; empty where there was none.
         rows: the cells that it read, and the query of each row; `None` where not known.
     """
 
@@ -66,6 +67,7 @@ class UsedLookup:
     detail: bool
     grain: Grain
     results: Results | None
+    geocoder: str = ""
     rows: QueryRows | None = None
 
     @classmethod
@@ -80,7 +82,7 @@ class UsedLookup:
     ) -> Self:
         """The lookup with these results."""
         of = (results.source, results.service)
-        return cls(prefix, inputs, *of, detail, results.grain, results, rows)
+        return cls(prefix, inputs, *of, detail, results.grain, results, results.geocoder, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,7 @@ def record_of(
         "detail": lookup.detail,
         "grain": lookup.grain,
         "review_below": share_text(below),
+        "geocoder": lookup.geocoder,
         "inputs": {
             "columns": {role: _json(label) for role, label in inputs.columns.items()},
             "scalars": {role: _json(value) for role, value in inputs.scalars.items()},
@@ -250,6 +253,7 @@ def _lookup(prefix: str, record: Mapping[str, Any], labels: Sequence[Hashable]) 
         detail=record["detail"],
         grain=record["grain"],
         results=None,
+        geocoder=record.get("geocoder", ""),
     )
 
 

@@ -77,6 +77,7 @@ class Results:
         asked: how many lookups were requested from the service, or computed.
         cached: how many outcomes came from the cache or lock file.
         requests: how many requests were sent.
+        geocoder: the name of the geocoder whose positions decided; empty where there was none.
     """
 
     service: ServiceName
@@ -92,6 +93,7 @@ class Results:
     asked: int = 0
     cached: int = 0
     requests: int = 0
+    geocoder: str = ""
 
     def of_queries(self, queries: Queries) -> tuple[list[Outcome], np.ndarray]:
         """The outcomes with those of refused rows, and which query has which; -1 for none.
@@ -311,16 +313,22 @@ class BookSource(ResultSource):
         client: a client of the embedded service.
         options: those of the lookup.
         today: the day of queries without one; `None` for that of the run.
+        geocoding: that of street addresses; by default what the options say.
     """
 
     is_computed = True
 
     def __init__(
-        self, client: EmbeddedSvc, options: LookupOptions, *, today: date | None = None
+        self,
+        client: EmbeddedSvc,
+        options: LookupOptions,
+        *,
+        today: date | None = None,
+        geocoding: Geocoding | None = None,
     ) -> None:
         self._client, self._options, self._today = client, options, today
         self.service, self.source = name_of_service(client), source_of(client)
-        self.geocoding = geocoding_of(options.geocode, options.cache)
+        self.geocoding = geocoding or geocoding_of(options.geocode, options.cache)
 
     def notes_on(self, inputs: Inputs) -> list[str]:
         """How days are looked up, and what geocoding has found."""
@@ -386,6 +394,7 @@ class BookSource(ResultSource):
             today=today,
             stopped=stopped,
             asked=done,
+            geocoder="" if self.geocoding is None else self.geocoding.name,
         )
 
 
