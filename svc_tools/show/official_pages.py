@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_OWNER = re.compile(r".*?'s? ")
+
+
 class OfficialPage(NamedTuple):
     """The page of one state.
 
@@ -30,13 +33,16 @@ class OfficialPage(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The words that the address belongs to."""
+        """The words at the end of `name` that the address belongs to."""
+        owner = _OWNER.match(self.lookup)
+        if owner and self.other.startswith(owner[0]):
+            return f"its {self.other.removeprefix(owner[0])}"
         return self.other or self.lookup
 
     @property
     def name(self) -> str:
         """The page in words; both where the address of the lookup is not confirmed."""
-        return ", or ".join(filter(None, (self.lookup, self.other)))
+        return f"{self.lookup}, or {self.label}" if self.lookup and self.other else self.label
 
     @property
     def text(self) -> str:
@@ -233,21 +239,21 @@ def linked_parts(text: str) -> Iterator[tuple[str, str]]:
     that comes from data becomes one.
     """
     at = 0
-    for found in _links().finditer(text):
-        label, behind = found.groups(default="")
-        url = _urls()[label]
-        yield text[at : found.start()], ""
-        yield label, url
-        at = found.start(2) if behind and behind != f": {url}" else found.end()
+    for found in _names().finditer(text):
+        name, behind = found.groups(default="")
+        page = _pages()[name]
+        yield text[at : found.end(1) - len(page.label)], ""
+        yield page.label, page.url
+        at = found.end() if behind == f": {page.url}" else found.end(1)
     yield text[at:], ""
 
 
 @functools.cache
-def _urls() -> dict[str, str]:
-    return {page.label: page.url for page in OFFICIAL_PAGES.values() if page.url}
+def _pages() -> dict[str, OfficialPage]:
+    return {page.name: page for page in OFFICIAL_PAGES.values() if page.url}
 
 
 @functools.cache
-def _links() -> re.Pattern[str]:
-    labels = sorted(_urls(), key=len, reverse=True)
-    return re.compile(rf"({'|'.join(map(re.escape, labels))})(: https?://\S+)?")
+def _names() -> re.Pattern[str]:
+    names = sorted(_pages(), key=len, reverse=True)
+    return re.compile(rf"({'|'.join(map(re.escape, names))})(: https?://\S+)?")

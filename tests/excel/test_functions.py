@@ -292,9 +292,15 @@ def test_what_would_be_read_as_all_of_them_is_refused(name, cells, argument, reg
         (("state", "Location"), ("TX", "Austin"), "location=Austin"),
         (("state", "Location", "Place"), ("TX", "Dallas", "Austin"), "location=Austin"),
         (("state", "Location", "ZIP"), ("TX", "Dallas", "78701"), "zip=78701"),
+        (("state", "ZIP", "lat", "lng"), ("TX", "78701", 30.2672, -97.7431), "zip=78701"),
+        (
+            ("state", "ZIP", "lat", "lng"),
+            ("TX", None, 30.2672, -97.7431),
+            "lat=30.2672&lng=-97.7431",
+        ),
     ],
 )
-def test_a_table_with_the_heading_location(faults, scripted_desk, heads, cells, sent):
+def test_a_table_is_looked_up_by_the_headings_that_count(faults, scripted_desk, heads, cells, sent):
     shown(scripted_desk, "SVC_LOOKUP", [heads, cells], "combined_rate", True)  # noqa: FBT003
     assert [seen.target.partition("?")[2] for seen in faults.seen] == [sent]
 

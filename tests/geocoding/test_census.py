@@ -365,6 +365,18 @@ def test_a_frozen_lookup_needs_no_geocoder(bureau, look_up, tmp_path):
         look_up(frame, client=None, locked=lock)
 
 
+def test_a_frame_from_a_file_is_frozen_by_the_positions_that_are_stored(bureau, look_up, tmp_path):
+    frame, lock = orders("1 Yes St", "2 Yes St"), tmp_path / "kept.svclock"
+    look_up(frame).to_parquet(tmp_path / "rated.parquet")
+    again = pd.read_parquet(tmp_path / "rated.parquet")
+    again.svc.freeze(lock, cache=tmp_path / "results.db")
+    found = look_up(frame, geocode=None, client=None, locked=lock)
+    assert rates(found) == [BY_POINT] * 2
+    with pytest.raises(ValueError, match="look the frame up again"):
+        again.svc.freeze(lock, cache=tmp_path / "another.db")
+    assert len(bureau.sent) == 1
+
+
 def test_the_environment_chooses_it_and_an_argument_takes_it_back(bureau, look_up, monkeypatch):
     monkeypatch.setenv("SVC_GEOCODE", "Census")
     frame = orders("1 Yes St")

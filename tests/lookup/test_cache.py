@@ -20,6 +20,7 @@ from support.systems import homes, posix
 import svc_tools
 from svc_sdk import Svc
 from svc_tools import config
+from svc_tools.base.positions import Position
 from svc_tools.config import Source, account_fingerprint, source_of
 from svc_tools.lookup import cache as cache_module
 from svc_tools.lookup.cache import Cache, opened_cache
@@ -296,6 +297,10 @@ def test_one_field_that_differs_is_enough(one, other, data):
     assert (place_key(one) == place_key(changed)) == (one == changed)
 
 
+def positioned(match, **found):
+    return Place("TX", "zip", zip="78701", position=Position(30.27, -97.74, match, **found))
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -306,6 +311,9 @@ def test_one_field_that_differs_is_enough(one, other, data):
         (Place("TX", "address", 'a" "b', None), Place("TX", "address", "a", "b")),
         (Place('"TX" - -', "zip", zip="inf"), Place("TX", "zip", zip="inf", lat=1.0)),
         (Place("TX", "coordinates", lat=0.1), Place("TX", "coordinates", lat=0.1 + 2**-55)),
+        (positioned("exact"), Place("TX", "zip", zip="78701")),
+        (positioned("exact"), positioned("similar")),
+        (positioned("exact", city="A"), positioned("exact", state="A")),
     ],
 )
 def test_what_looks_alike_is_separate(one, other):

@@ -319,7 +319,7 @@ def _official_pages(sheet: Sheet, row: int, groups: Sequence[StateReason]) -> in
     row = _header(sheet, row, "Where to look up single addresses", ("State", "Official page"))
     for state, page in pages.items():
         sheet.put(row, 0, state)
-        sheet.link(row, 1, capital(page.label), page.url)
+        sheet.link(row, 1, capital(page.other or page.lookup), page.url)
         row += 1
     return row + 1
 
