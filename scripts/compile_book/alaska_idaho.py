@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _DAY = timedelta(days=1)
 _LAW = "id-code-50-1044"
 _RESORTS = "id-stc-local"
+_IDAHO_BEGINS = date(2022, 1, 1)
 _LIMIT = 10_000
 _BARRED = "A city of more than 10,000 people may not levy a sales tax (Idaho Code 50-1044)."
 _MEMBERS = "ak-arsstc-members"
@@ -68,7 +69,8 @@ def read_idaho_cities(path: Path, draft: Draft) -> None:
     counties = [area for area in draft.areas.values() if area.id.startswith("ID:county:")]
     if not counties:
         return
-    add_unlisted("ID", {area.counties[0] for area in counties}, "partial", _RESORTS, draft)
+    every = {area.counties[0] for area in counties}
+    add_unlisted("ID", every, "partial", _RESORTS, draft, begin=_IDAHO_BEGINS)
     for area in counties:
         draft.flag_area(area.id, "", None)
 

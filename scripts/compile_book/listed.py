@@ -545,6 +545,7 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
             row = _row_on(rows, begin)
             if row:
                 _compare(row, span._replace(begin=begin), total, found.name, draft)
+                _date_first(rows, row, span, total)
                 continue
             eve = begin - _DAY
             before = next((one for one in (*added, *rows) if one.end == eve), None)
@@ -580,6 +581,13 @@ def _compare(row: RateRow, span: Span, others: int, name: str, draft: Draft) -> 
             f"{percent_text(row.units + others)} by the state's file, which is used,"
             f" {percent_text(span.units)} by {span.source}",
         )
+
+
+def _date_first(rows: list[RateRow], row: RateRow, span: Span, others: int) -> None:
+    """Give the row that a file begins with the day of law of the list, where the rates are one."""
+    law, same = span.effective, row.units + others == span.units
+    if row is rows[0] and same and not row.effective and law and row.begin and law <= row.begin:
+        rows[0] = replace(row, effective=law)
 
 
 def _follow(rest: Listed, area: Area, own: str, until: date, draft: Draft) -> None:

@@ -8,6 +8,7 @@ from svc_tools.service.ratebook.schema import Area
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from datetime import date
 
     from svc_tools.service.ratebook.imports.draft import Draft
     from svc_tools.service.ratebook.schema import PlaceRow
@@ -17,7 +18,13 @@ _CDP = "CDP"
 
 
 def add_unlisted(
-    state: str, counties: Collection[str], use: str, source: str, draft: Draft
+    state: str,
+    counties: Collection[str],
+    use: str,
+    source: str,
+    draft: Draft,
+    *,
+    begin: date | None = None,
 ) -> None:
     """Add the incorporated places in some counties that have no area there.
 
@@ -27,6 +34,7 @@ def add_unlisted(
         use: `partial` or `unknown`, as `RateRow.use`.
         source: id of the source that does not have them.
         draft: takes the areas.
+        begin: the first day that a lower bound is known for.
     """
     have = {
         (area.place, fips)
@@ -41,7 +49,7 @@ def add_unlisted(
             if fips in counties and (place.fips, fips) not in have:
                 key = add_city(place, fips, draft)
                 if key not in draft.rates:
-                    draft.add_rate(key, 0, source, begin=None, use=use)
+                    draft.add_rate(key, 0, source, begin=begin, use=use)
 
 
 def add_city(place: PlaceRow, fips: str, draft: Draft) -> str:

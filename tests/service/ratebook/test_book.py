@@ -113,7 +113,7 @@ def test_a_county_without_a_rate_of_its_own_says_what_it_lacks(book):
 def test_only_rows_of_law_claim_a_day_of_law(book):
     """A row of the local lists that was in force on 2022-01-01 began on a day not known."""
     for row in (row for rows in book.rates.values() for row in rows):
-        if row.source in {"local-tables", "ca-cdtfa", "co-dr1002-2025-07"}:
+        if row.source in {"local-tables", "co-dr1002-2025-07"}:
             assert row.effective is None or row.note.startswith("corrected by"), row
         if row.begin == date(2022, 1, 1) and "2026q4" in row.source:
             assert row.effective is None, row

@@ -89,7 +89,8 @@ def test_after_the_edition_one_step_less(ask, state, place, end, levels):
     TN  Nashville = 2025-01-31 = none | Nashville = 2025-02-01 = 2025-02-01
     NC  Mecklenburg County = 2026-07-01 = 2026-07-01
     OH  Cuyahoga County = 2025-01-01 = none
-    CA  Los Angeles = 2026-02-01 = edition | San Jose = 2026-04-01 = 2026-04-01
+    CA  Los Angeles = 2026-02-01 = 2025-04-01 | Fresno = 2026-02-01 = edition
+    CA  Los Angeles = 2026-08-01 = 2025-04-01 | San Jose = 2026-04-01 = 2026-04-01
     NY  Yonkers = 2026-09-01 = none
     AZ  Phoenix = 2026-09-01 = none
     TX  Austin = 2026-09-01 = edition
