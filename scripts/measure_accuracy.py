@@ -159,7 +159,7 @@ def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator
                 yield "place name", Query(area.state, location=name, as_of=day), expected
 
 
-def by_zip(book: Book, place: tuple[str, str, str], expected: int, day: date) -> Iterator[Case]:
+def by_zip(place: tuple[str, str, str], expected: int, day: date) -> Iterator[Case]:
     """A ZIP (of a state, with a city), the ZIP with its city, an address line.
 
     Not the middle of the ZIP: that need not lie in the city that it is named after.
@@ -191,7 +191,6 @@ def rate_files(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
             case
             for row in cities
             for case in by_zip(
-                shipped,
                 (row["state"], row["zip"], row["city"]),
                 units(str(Decimal(row["rate"]) / 100)),
                 date.fromisoformat(row["as_of"]),
@@ -232,7 +231,7 @@ def california(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
             for row in cities
             if (key := name_key(row["name"])) in rates
             for zip5 in row["zips"].split()
-            for case in by_zip(shipped, ("CA", zip5, row["name"]), rates[key], day)
+            for case in by_zip(("CA", zip5, row["name"]), rates[key], day)
         ),
     )
 
@@ -332,7 +331,7 @@ def main_places(book: Book, state: str, day: date) -> Iterator[Case]:
             )
         except NotResolved:
             continue
-        yield from by_zip(book, (state, zip5, main.name), found.chosen.combined, day)
+        yield from by_zip((state, zip5, main.name), found.chosen.combined, day)
 
 
 def every_state(shipped: Book) -> Iterator[list[str]]:
