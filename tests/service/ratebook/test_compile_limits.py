@@ -195,7 +195,6 @@ def test_what_is_written_is_read_again(corners):
         codes = {f"{corners.index(one):05}" for one in beside if one in corners}
         rest = {REST} if any(one not in corners for one in beside) else set()
         assert {code for code, _ in around.limits} == codes | rest
-        assert [meters for _, meters in around.limits] == pytest.approx(
-            [2_219 * np.cos(np.radians(point[0])) / np.cos(np.radians(37))] * len(codes | rest),
-            rel=0.01,
-        )
+        narrow = np.cos(np.radians(point[0])) / np.cos(np.radians(37))
+        expected = [2_219 * narrow] * len(codes | rest)
+        assert [meters for _, meters in around.limits] == pytest.approx(expected, rel=0.01)
