@@ -38,6 +38,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "excel": ("excel", "excel_officejs", "excel_com", "excel_calc"),
     "service": ("service",),
     "boundaries": ("boundaries",),
+    "points": ("points",),
 }
 """The groups of each part: modules of this package with a function `findings()`.
 

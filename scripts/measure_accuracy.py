@@ -27,7 +27,7 @@ from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.accuracy import RESULT_LEVELS, judged, tally
 from svc_tools.service.ratebook.gazetteer import bases_of
 from svc_tools.service.ratebook.names import name_key
-from svc_tools.service.ratebook.rating import MOST, NEARLY_ALL, Rated, rate_area
+from svc_tools.service.ratebook.rating import MOST, NEARLY_ALL, Rated, rate_area, share_text
 from svc_tools.show.codes import PARTIAL_CODES, REVIEWED
 
 if TYPE_CHECKING:
@@ -40,13 +40,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "ACCURACY.md"
 COMPOSITIONS = ROOT / "docs" / "compositions.csv"
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
-TODAY = date(2026, 11, 22)
+TODAY = date(2026, 11, 29)
 """The edition of the book; "today" on the page."""
 DAYS = (date(2022, 3, 1), date(2024, 6, 1), date(2026, 2, 15), TODAY)
 OWN = "its own list"
 """End of the name of a measurement against the list that the book is compiled from."""
 DATES = {"as_of_before_history", "as_of_after_edition"}
-DOUBTS = REVIEWED | PARTIAL_CODES.keys() | {"zip_spans_jurisdictions"}
+SPANS = "zip_spans_jurisdictions"
+DOUBTS = REVIEWED | PARTIAL_CODES.keys() | {SPANS}
 """Warnings with which the lookup of a ZIP alone requires review."""
 ZIPS = (
     "AK 99801 AL 35203 AR 72201 AZ 85004 CA 90012 CO 80202 CT 06103 DC 20001 DE 19801 FL 33130"
@@ -159,18 +160,17 @@ def by_name(book: Book, states: Iterable[str], days: Iterable[date]) -> Iterator
                 yield "place name", Query(area.state, location=name, as_of=day), expected
 
 
-def by_zip(book: Book, place: tuple[str, str, str], expected: int, day: date) -> Iterator[Case]:
-    """A ZIP (of a state, with a city), the ZIP with its city, an address line, its coordinates."""
+def by_zip(place: tuple[str, str, str], expected: int, day: date) -> Iterator[Case]:
+    """A ZIP (of a state, with a city), the ZIP with its city, an address line.
+
+    Not the middle of the ZIP: that need not lie in the city that it is named after.
+    """
     state, zip5, city = place
     yield "ZIP", Query(state, zip=zip5, as_of=day), expected
     street = Query(state, street="1 Main St", city=city, zip=zip5, as_of=day)
     yield "ZIP and city", street, expected
     line = f"1 Main St, {city}, {state} {zip5}"
     yield "address line", Query(state, address=line, as_of=day), expected
-    known = book.zips.state(state).get(zip5)
-    if known and float(known.lat):
-        lat, lng = float(known.lat), float(known.lng)
-        yield "coordinates", Query(state, lat=lat, lng=lng, as_of=day), expected
 
 
 def rate_files(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
@@ -192,7 +192,6 @@ def rate_files(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
             case
             for row in cities
             for case in by_zip(
-                shipped,
                 (row["state"], row["zip"], row["city"]),
                 units(str(Decimal(row["rate"]) / 100)),
                 date.fromisoformat(row["as_of"]),
@@ -233,7 +232,7 @@ def california(sources: Sources, shipped: Book) -> Iterator[pd.DataFrame]:
             for row in cities
             if (key := name_key(row["name"])) in rates
             for zip5 in row["zips"].split()
-            for case in by_zip(shipped, ("CA", zip5, row["name"]), rates[key], day)
+            for case in by_zip(("CA", zip5, row["name"]), rates[key], day)
         ),
     )
 
@@ -333,7 +332,7 @@ def main_places(book: Book, state: str, day: date) -> Iterator[Case]:
             )
         except NotResolved:
             continue
-        yield from by_zip(book, (state, zip5, main.name), found.chosen.combined, day)
+        yield from by_zip((state, zip5, main.name), found.chosen.combined, day)
 
 
 def every_state(shipped: Book) -> Iterator[list[str]]:
@@ -347,7 +346,11 @@ def every_state(shipped: Book) -> Iterator[list[str]]:
             except NotResolved as missing:
                 row.append(missing.code)
                 continue
-            warned = [str(one["code"]) for one in found.advisories if one["code"] in DOUBTS]
+            warned = [
+                str(one["code"])
+                for one in found.advisories
+                if one["code"] in DOUBTS and not is_likely(one)
+            ]
             status = "check" if warned else "ready"
             status = "partial" if PARTIAL_CODES.keys() & set(warned) else status
             rate = f"{found.chosen.combined / 1000:.3f}".rstrip("0").rstrip(".")
@@ -370,9 +373,10 @@ def review_load(shipped: Book) -> Iterator[list[object]]:
                     counts["none"] += 1
                     continue
                 codes = {str(one["code"]) for one in found.advisories} & DOUBTS
-                counts["review"] += bool(codes) or found.confidence == "low"
+                sure = {SPANS} if any(map(is_likely, found.advisories)) else set()
+                counts["review"] += bool(codes - sure) or found.confidence == "low"
                 counts["partial"] += bool(codes & PARTIAL_CODES.keys())
-                counts["several"] += "zip_spans_jurisdictions" in codes
+                counts["several"] += SPANS in codes - sure
                 counts["dates"] += bool(codes & DATES)
         shares = (
             share(counts[key], counts["ZIPs"]) for key in ("review", "partial", "several", "dates")
@@ -443,6 +447,11 @@ def drift(sources: Sources) -> Iterator[list[object]]:
 def percent(fraction: str) -> str:
     """A fraction in percent, `0.9312` as `93.1`; empty where there is none."""
     return f"{Decimal(fraction) * 100:.1f}".removesuffix(".0") if fraction else ""
+
+
+def is_likely(advisory: dict[str, object]) -> bool:
+    """Whether the rate of most housing is so likely that several rates require no review."""
+    return advisory["code"] == SPANS and str(advisory.get("share", "")) >= share_text(MOST)
 
 
 def later(sources: Sources) -> Iterator[list[object]]:

@@ -16,7 +16,6 @@ from svc_tools.cli.app import app
 from svc_tools.excel.registry import EXAMPLES, FUNCTIONS, formula
 from svc_tools.show import codes
 from svc_tools.tables.exports import EXPORTS
-from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -182,16 +181,6 @@ def _functions() -> Iterator[str]:
         yield ""
 
 
-def _states() -> Iterator[str]:
-    rows = [
-        (name, page.removeprefix("the "))
-        for code, name in STATES.items()
-        for page in [codes.lookup_page(code)]
-        if page != codes.lookup_page("")
-    ]
-    yield from _table(("State", "Official lookup by address"), rows)
-
-
 def _shops() -> Iterator[str]:
     for one in EXPORTS:
         day = " or ".join(f"`{name}`" for name in one.columns["as_of"])
@@ -233,6 +222,5 @@ _SECTIONS: dict[str, Callable[[], Iterator[str]]] = {
     "confidence": _confidence,
     "commands": _commands,
     "functions": _functions,
-    "states": _states,
     "shops": _shops,
 }

@@ -1,9 +1,9 @@
-"""Write the tables of codes, columns, options and delivery in the documents.
+"""Write the tables of codes, columns, options, delivery and official pages in the documents.
 
 Run `python -m scripts.write_code_tables` after a change of a meaning, an option or the book. A
 table stands below a comment `<!-- codes: KIND -->`, `<!-- columns: WHICH -->`,
-`<!-- options: KIND -->` or `<!-- delivery -->`; its heads stay as they are, and so do the parts of
-the order of columns, each with its first one.
+`<!-- options: KIND -->`, `<!-- delivery -->` or `<!-- official pages -->`; its heads stay as they
+are, and so do the parts of the order of columns, each with its first one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from svc_tools.lookup.options import (
 )
 from svc_tools.service.ratebook import load_book
 from svc_tools.show.codes import CODES, CodeKind, codes_of
+from svc_tools.show.official_pages import OFFICIAL_PAGES
+from svc_tools.tables.states import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +43,7 @@ _KINDS = {
     "exposure": ExposureOptions,
 }
 _DELIVERY = re.compile(r"(<!-- delivery -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
+_PAGES = re.compile(r"(<!-- official pages -->\n\n(?:\|.*\n){2})((?:\|.*\n)*)")
 _TREATMENTS = {
     "follows_goods": "taxed as the goods are",
     "taxable": "taxed",
@@ -106,6 +109,20 @@ def _rules() -> Iterator[str]:
             yield f"| {' | '.join(str(cell).replace('|', '/') for cell in cells)} |\n"
 
 
+def _pages() -> Iterator[str]:
+    """Each state's lookup of single addresses, and the web address of it or of another page."""
+    for state, name in STATES.items():
+        page = OFFICIAL_PAGES.get(state)
+        if page is None:
+            continue
+        lookup, other = (part.removeprefix("the ") for part in (page.lookup, page.other))
+        if page.url:
+            lookup, other = (
+                (lookup, f"[{other}](<{page.url}>)") if other else (f"[{lookup}](<{page.url}>)", "")
+            )
+        yield f"| {name} | {lookup} | {other} |\n"
+
+
 def written(text: str) -> str:
     """A page with its tables of codes as the code has them."""
 
@@ -116,7 +133,8 @@ def written(text: str) -> str:
     text = _TABLE.sub(table, text)
     text = _COLUMNS.sub(lambda found: found[1] + "".join(_columns(found[2], found[3])), text)
     text = _OPTIONS.sub(lambda found: found[1] + "".join(_options(found[2])), text)
-    return _DELIVERY.sub(lambda found: found[1] + "".join(_rules()), text)
+    text = _DELIVERY.sub(lambda found: found[1] + "".join(_rules()), text)
+    return _PAGES.sub(lambda found: found[1] + "".join(_pages()), text)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cards import answer
+from support.examples import examples
 
 from scripts.write_code_tables import written
 from svc_tools.lookup import STATUSES
@@ -23,6 +24,8 @@ from svc_tools.show.codes import (
     sentence,
     with_percentages,
 )
+from svc_tools.show.official_pages import OFFICIAL_PAGES, linked_parts
+from svc_tools.tables.states import STATES
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -60,6 +63,36 @@ def test_the_documents_show_the_table(page):
     text = (DOCS / page).read_text(encoding="utf-8")
     assert "<!-- codes: " in text
     assert written(text) == text
+
+
+def test_the_document_shows_the_official_page_of_every_state_with_a_sales_tax():
+    """After a change: `python -m scripts.write_code_tables`."""
+    text = (DOCS / "ADDRESSES.md").read_text(encoding="utf-8")
+    assert "<!-- official pages -->" in text
+    assert written(text) == text
+    without = {name for name in STATES.values() if f"\n| {name} |" not in text}
+    assert without == {"Delaware", "Montana", "New Hampshire", "Oregon"}
+
+
+def test_an_official_page_is_named_and_has_an_address_or_none():
+    for page in OFFICIAL_PAGES.values():
+        assert page.name
+        assert not page.url or re.fullmatch(r"https://[a-z0-9.-]+/[^\s\"'<>|]*", page.url)
+        assert page.url or not (page.lookup and page.other)  # what the address is of
+
+
+@given(
+    st.lists(st.sampled_from([*(page.text for page in OFFICIAL_PAGES.values()), "<a>", ": x", ""]))
+)
+@examples(20, of=200)
+def test_a_text_loses_nothing_but_the_address_that_its_link_has(texts):
+    said = " and ".join(texts)
+    parts = [*linked_parts(said)]
+    again = "".join(
+        f"{words}: {url}" if url and f"{words}: {url}" in said else words for words, url in parts
+    )
+    assert again == said
+    assert {url for _, url in parts} <= {"", *(page.url for page in OFFICIAL_PAGES.values())}
 
 
 @given(st.integers(-(10**60), 10**60), st.integers(0, 90))

@@ -18,7 +18,15 @@ from support.cards import DOUBTFUL, FREIGHT, UNREADABLE, answer, text_of
 from svc_sdk import TaxResponse, units_to_rate
 from svc_tools._register import _card
 from svc_tools.show.codes import codes_in, meaning_of
-from svc_tools.show.display import card, number, print_table, prose, rate_headline
+from svc_tools.show.display import (
+    Table,
+    card,
+    number,
+    print_table,
+    prose,
+    rate_headline,
+    table_html,
+)
 
 PARTIAL = {"code": "districts_not_covered", "message": "not 0.00125 but more"}
 
@@ -303,3 +311,13 @@ def test_nothing_is_ever_cut(rows, width):
 
 def test_a_table_without_rows_has_its_heads():
     assert printed([], 80).split()[:4] == ["Code", "Rows", "What", "to"]
+
+
+def test_the_panel_s_table_links_an_official_page_and_escapes_all_else():
+    page = "<b>Where: the Comptroller's Sales Tax Rate Locator.</b> http://a.example"
+    shown = table_html(Table(("What to do",), [[page]]))
+    assert (
+        '&lt;b&gt;Where: <a href="https://gis.cpa.texas.gov/search/" target="_blank"'
+        ' rel="noopener noreferrer">the Comptroller&#39;s Sales Tax Rate Locator</a>.&lt;/b&gt;'
+        " http://a.example</td>"
+    ) in shown

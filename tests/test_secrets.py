@@ -14,7 +14,7 @@ from support.serving import serving_service
 
 KEY = "Dist1nctive/key+of=the~tests"
 
-ORDERS = "order,state,zip\n1,LA,70112\n2,CA,94105\n"
+ORDERS = "order,state,zip\n1,LA,70601\n2,CA,94105\n"
 REGISTER = "state,nexus_type,registered_at,address,notes\nOR,economic,2020-02-01,,\n"
 
 

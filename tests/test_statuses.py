@@ -297,6 +297,7 @@ def test_one_row_and_a_column_are_judged_alike():
 
 SPANS = "zip_spans_jurisdictions"
 RANGES = [(None, None), (8250, 8250), (8250, 8500)]
+SHARES = [(None, "high"), (9900, "high"), (9300, "medium"), (4500, "low"), (9300, "low")]
 LAWS = [
     (None, None),
     ("2026-05-01", "publisher_effective_date"),
@@ -308,11 +309,15 @@ LAWS = [
 def test_figures_and_dates_of_one_row_and_of_columns_are_judged_alike():
     rows, results = [], []
     warnings = [(), (SPANS,), (SPANS, "zip_not_used")]
-    for warned, rate, (low, high), law in product(warnings, [8250, 20_000, 20_001], RANGES, LAWS):
+    for warned, rate, (low, high), law, (share, sure) in product(
+        warnings, [8250, 20_000, 20_001], RANGES, LAWS, SHARES
+    ):
         dates = {"effective_date": law[0], "effective_date_basis": law[1]}
-        result = found(combined=rate, warnings=warned, low=low, high=high, **dates)
+        of_share = {"share": share, "confidence": sure}
+        result = found(combined=rate, warnings=warned, low=low, high=high, **of_share, **dates)
         ends = {"rate_low": in_dollars(low), "rate_high": in_dollars(high)}
         cells = row("TX", rate=in_dollars(rate), warnings="; ".join(warned) or None)
+        cells |= {"confidence": sure, "lookup_share": None if share is None else share / 10_000}
         rows.append(cells | dates | ends | {"lookup_as_of": str(DAY)})
         results.append(result)
     judged_alike(rows, results)

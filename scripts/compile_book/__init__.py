@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.imports.draft import Draft, RowError, spans_overlap
 
+from .alaska_idaho import read_alaska, read_idaho_cities
+from .city_history import add_city_history, add_new_mexico_2022
 from .files import CompileReport, find_sources, write_book
 from .geography import read_counties, read_places, read_postal, read_zips
 from .limits import read_limits
-from .listed import read_sources
-from .local import add_listed_states, read_lists
+from .listed import read_listed, read_sources, with_history
+from .local import CALIFORNIA_LIST_BEGINS, add_listed_states, read_lists
+from .louisiana import read_parishes
 from .states import (
     read_california,
     read_delivery,
@@ -65,11 +68,20 @@ def compile_book(source_dir: Path, out_dir: Path) -> CompileReport:
     read_california(one["california"], draft)
     read_sources(several["sources"], _DATED_BY_EDITION, draft)
     listed = read_lists(several["lists"])
+    if "CA" in listed:
+        present = [area.undated(begin=CALIFORNIA_LIST_BEGINS) for area in listed["CA"]]
+        older = read_listed(one["california_history"], certainty=True)
+        listed["CA"] = with_history(present, older)
     tables = read_tables(
         one["tables"], several["corrections"], one["members"], one["doubtful"], report
     )
     add_listed_states(listed, tables, one["overlays"], places, draft)
     add_listed_cities(tables, listed, places, draft)
+    add_city_history(one["city_history"], one["texas_changes"], draft)
+    add_new_mexico_2022(one["new_mexico_2022"], draft)
+    read_parishes(one["parishes"], draft)
+    read_idaho_cities(one["idaho_cities"], draft)
+    read_alaska(one["alaska_members"], one["alaska_untaxed"], draft)
     settle_states(draft)
     _check(draft)
     write_book(draft, read_limits(found, draft), report, out_dir)
@@ -95,6 +107,9 @@ def _check(draft: Draft) -> None:
         for part in area.components:
             if part not in draft.rates:
                 raise RowError(f"{area.id}: its part {part} has no rate")
+        exact = [part for part in area.components if any(r.published for r in draft.rates[part])]
+        if len(exact) > 1:
+            raise RowError(f"{area.id}: {', '.join(exact)} are rounded: their sum may be off")
     for state in draft.states:
         if state not in draft.rates:
             raise RowError(f"{state}: no state rate")

@@ -6,8 +6,14 @@ from datetime import date
 
 from svc_tools.service.ratebook.schema import DeliveryRule
 
-EDITION = date(2026, 11, 22)
+EDITION = date(2026, 11, 29)
 """The edition of the book: the day its sources were last read."""
+
+STATES_READ = date(2026, 11, 22)
+"""The day that the state rates were last read."""
+
+LAYER = "2026-12"
+"""The last folder of sources named by a month that the book is compiled from."""
 
 STATES_UNTIL = date(2027, 6, 30)
 """The last day that an open row of the state history is good for."""
@@ -16,8 +22,7 @@ TIERS = {
     "A": "CT DC DE IN KY MA MD ME MI MT NH NJ OR RI",
     "B": "FL HI MS NC NV OH PA VA WI",
     "C": "AR CA GA IA KS MN ND NE NY OK SC SD TN UT VT WA WV WY",
-    "D": "AL AZ CO ID IL MO NM TX",
-    "E": "LA",
+    "D": "AL AZ CO ID IL LA MO NM TX",
     "none": "AK",
 }
 """What the book covers: `A` state alone, `B` by county, `C` by city, `D` the listed cities only,

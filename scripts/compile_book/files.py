@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import astuple, dataclass, field
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +19,7 @@ from svc_tools.service.ratebook.imports.draft import (
 )
 from svc_tools.service.ratebook.schema import LIMITS_FOLDER, TABLES, Setting, table_text
 
-from .facts import EDITION
+from .facts import EDITION, LAYER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,9 +61,17 @@ _PATTERNS = {
     "tables": "local_tables_*.csv",
     "members": "district_members.csv",
     "doubtful": "doubtful_rows.csv",
+    "california_history": "local_history_ca_2023.csv",
+    "city_history": "local_history_listed_cities.csv",
+    "texas_changes": "tx_city_changes.csv",
+    "new_mexico_2022": "nm_grt_2022H1_part.csv",
+    "parishes": "la_parish_local_rates_part.csv",
+    "alaska_members": "ak_arsstc_members_part.csv",
+    "alaska_untaxed": "ak_no_general_tax.csv",
+    "idaho_cities": "id_cities_over_10000.csv",
 }
 _SEVERAL = {
-    "lists": ("local_rates_*.csv", "vt_towns.csv", "local_history_*.csv"),
+    "lists": ("local_rates_*.csv", "vt_towns.csv", "local_history_tier_b.csv"),
     "sources": ("sources*.csv",),
     "corrections": ("corrections_*.csv",),
 }
@@ -80,8 +88,8 @@ SST_NAME = re.compile(
 def find_sources(folder: Path, report: Report) -> SourceFiles:
     """The newest file of every kind under a folder, by the editions in the names.
 
-    A folder that is named by a month, such as `2026-12`, holds an edition: one later than the
-    book's own is not read, so that a book stays what its sources gave on its day.
+    A folder that is named by a month, such as `2026-12`, holds an edition: one later than
+    `LAYER` is not read, so that a book stays what its sources gave on its day.
 
     Raises:
         RowError: the folder is not there, or a source is missing.
@@ -116,7 +124,7 @@ _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 
 def _of_the_edition(folder: Path, report: Report) -> list[Path]:
     """The files under a folder, sorted, without those of editions later than the book's."""
-    month = EDITION.isoformat()[:7]
+    month = LAYER
     files, later = [], set()
     for path in sorted(folder.rglob("*")):
         months = {part for part in path.relative_to(folder).parts if _MONTH.fullmatch(part)}
@@ -283,6 +291,24 @@ def _write(path: Path, data: bytes) -> None:
     partial = path.with_name(f"{path.name}.partial")
     partial.write_bytes(data)
     partial.replace(path)
+
+
+_FIFTH = Decimal("0.00001")
+
+
+def rounded_units(text: str) -> tuple[int, str]:
+    """Units of a rate given as a fraction, rounded half up, and the rate where that changed it.
+
+    `"0.033125"` gives `(3313, "0.033125")`, `"0.0275"` gives `(2750, "")`. Raises as
+    `fraction_units`.
+    """
+    try:
+        exact = rate_to_decimal(text.strip()).normalize()
+    except ValueError as error:
+        raise RowError(str(error)) from error
+    rounded = exact.quantize(_FIFTH, ROUND_HALF_UP)
+    units = fraction_units(format(rounded, "f"))
+    return units, "" if rounded == exact else format(exact, "f")
 
 
 def percent_units(text: str) -> int:

@@ -21,7 +21,7 @@ import shapely
 from svc_tools.service.ratebook.imports.draft import RowError
 from svc_tools.service.ratebook.schema import ChangedPlace
 
-from .facts import NO_LIMITS, SAME_LIMITS
+from .facts import NO_LIMITS, SAME_LIMITS, TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ _HEADER, _RECORD, _COUNTS = 100, 8, 44
 _NO_PLACES = frozenset({"55", "57", "62"})
 """Kinds of places (LSAD) that are not incorporated: comunidades, CDPs, zonas urbanas."""
 
-_LIMITED = frozenset({"C", "D", "E", "none"})
+_LIMITED = ("C", "D", "E", "none")
 """Tiers in which places decide, or could."""
 _END_OF_FIELDS = 0x0D
 _LEAST = 4
@@ -99,7 +99,8 @@ def limits_of(path: Path, draft: Draft) -> dict[str, bytes]:
 
     They are those of incorporated places, and of the others that the book has an area for.
     """
-    states = {row.fips: row.state for row in draft.states.values() if row.tier in _LIMITED}
+    wanted = {state for tier in _LIMITED for state in TIERS[tier].split()}
+    states = {row.fips: row.state for row in draft.states.values() if row.state in wanted}
     areas = {(area.state, area.place) for area in draft.areas.values() if area.place}
     found: dict[str, dict[str, list[list[Ring]]]] = defaultdict(dict)
     with zipfile.ZipFile(path) as archive:
@@ -165,7 +166,9 @@ def read_shapes(data: bytes) -> Iterator[list[Points]]:
 def _rounded(ring: Points) -> Ring:
     """A ring in whole numbers, without points that are the same as the one before."""
     points = [(x, y) for x, y in np.rint(ring * _UNIT).astype(int).tolist()]
-    kept = [point for point, before in zip(points, [None, *points], strict=False) if point != before]
+    kept = [
+        point for point, before in zip(points, [None, *points], strict=False) if point != before
+    ]
     return kept if len(kept) >= _LEAST else []
 
 
@@ -175,8 +178,8 @@ def polygons_of(rings: Sequence[Ring]) -> list[list[Ring]]:
     for ring in rings:
         if not shapely.is_ccw(_line(ring)):
             continue
-        inner = shapely.Polygon(ring).representative_point()
-        around = [pair for pair in found if pair[1].contains(inner)]
+        hole = shapely.Polygon(ring)
+        around = [pair for pair in found if pair[1].covers(hole)]
         if around:
             min(around, key=lambda pair: pair[1].area)[0].append(ring)
     return [polygon for polygon, _ in found]

@@ -29,6 +29,10 @@ _DAY = timedelta(days=1)
 _LICENSE = "facts of public record, re-expressed in this project's schema"
 _TRUST = {
     "official": "official",
+    "official, partly read": "second_hand",
+    "official figures, partly read": "second_hand",
+    "press and second hand": "second_hand",
+    "third hand": "third_hand",
     "official or quoting it": "second_hand",
     "official figures, second hand": "second_hand",
     "official figures, second hand, partly read": "second_hand",
@@ -47,6 +51,18 @@ _NOTES = {
     "unresolved": "The sources do not settle the figure.",
 }
 """Why a figure is not the whole rate, by its basis in the lists."""
+_CAP_OPEN = "cap_open"
+_MEASURE_H = 250
+"""What a county's tax adds that may not apply in a city at the limit of the law (`cap_open`)."""
+_SAME_SOURCE = {"local-tables-2026": "local-tables"}
+"""Sources that a table names otherwise than the book."""
+_GOOD_UNTIL = {
+    "id-code-50-1044": "2026-12-31",  # a law: as the list of the cities that it lets levy
+    "ak-arsstc-members": "2026-10-20",  # has no day: as the table that has the same figures
+    "la-lata": "2025-04-30",  # the last of its tables; each has its own day
+    "tx-comptroller-changes": "2026-09-30",  # changes that the list of 2026Q3 still has
+}
+"""The last good days of sources that give none."""
 _NOT_WHOLE = "The list does not give it as the whole rate."
 _DATED = frozenset({"change"})
 _ARTIFACT = "artefact"  # a sliver that a file draws by mistake: it has its county's rate
@@ -64,6 +80,10 @@ class Span(NamedTuple):
         source: id of the source.
         note: what a reader should know.
         disputed: whether another compilation of the same file has another figure.
+        likely: whether no source was read for all of its days.
+        other: the other figure that is possible, as `units`.
+        agreed: as `RateRow.agreed`.
+        published: as `RateRow.published`.
     """
 
     begin: date
@@ -74,6 +94,10 @@ class Span(NamedTuple):
     source: str
     note: str
     disputed: bool = False
+    likely: bool = False
+    other: int | None = None
+    agreed: date | None = None
+    published: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +130,20 @@ class Listed:
         """Whether it is a place or a town, and not (the rest of) a county."""
         return self.level in {"place", "town"}
 
-    def shifted(self, *, begin: date) -> Listed:
-        """The same with its first span from an earlier day on."""
+    def undated(self, *, begin: date) -> Listed:
+        """The same from an earlier day on, where its first span is dated by its list alone."""
         first = self.spans[0]
+        if first.effective:
+            return self
         return replace(self, spans=(first._replace(begin=begin), *self.spans[1:]))
 
 
-def read_listed(path: Path) -> list[Listed]:
+def read_listed(path: Path, *, certainty: bool = False) -> list[Listed]:
     """The areas of one file, in the order of the file.
+
+    Args:
+        path: the file.
+        certainty: mark the rates that it calls likely.
 
     Raises:
         RowError: a row does not hold what it should, or an area's spans overlap.
@@ -124,18 +154,19 @@ def read_listed(path: Path) -> list[Listed]:
     for row in rows:
         key = ("state", "level", "county_fips", "place_fips", "place_name", "place_type")
         grouped[tuple(row[name] for name in key)].append(row)
-    return [_area(key, rows, path.name) for key, rows in grouped.items()]
+    return [_area(key, rows, path.name, certainty=certainty) for key, rows in grouped.items()]
 
 
-def _area(key: tuple[str, ...], rows: list[dict[str, str]], name: str) -> Listed:
+def _area(
+    key: tuple[str, ...], rows: list[dict[str, str]], name: str, *, certainty: bool
+) -> Listed:
     state, level, county, place, title, kind = key
-    spans = sorted((_span(row) for row in rows), key=lambda span: span.begin)
+    spans = sorted(map(_span, rows), key=lambda span: span.begin)
+    if not certainty:
+        spans = [span._replace(likely=False) for span in spans]
     for earlier, later in pairwise(spans):
         if earlier.end is None or later.begin <= earlier.end:
             raise RowError(f"{name}: {state} {title or county}: spans overlap at {later.begin}")
-    for number in range(1, len(spans)):
-        if spans[number].units == spans[number - 1].units:  # not the rate changed there
-            spans[number] = spans[number]._replace(effective=spans[number - 1].effective)
     return Listed(
         state,
         level,
@@ -144,8 +175,44 @@ def _area(key: tuple[str, ...], rows: list[dict[str, str]], name: str) -> Listed
         title,
         kind,
         rows[0]["principal"] != "n",
-        tuple(_joined(spans)),
+        tuple(_joined(_dated(spans))),
     )
+
+
+def _dated(spans: Sequence[Span]) -> list[Span]:
+    """Spans where one that goes on with the rate before it has its day of law."""
+    found: list[Span] = []
+    for span in spans:
+        before = found[-1] if found else None
+        same = before is not None and before.units == span.units  # not the rate changed there
+        found.append(span._replace(effective=before.effective) if before and same else span)
+    return found
+
+
+def with_history(listed: Sequence[Listed], history: Sequence[Listed]) -> list[Listed]:
+    """Areas of a list with the older rates of another one before their first day.
+
+    Areas that the list does not have are left out.
+    """
+    older = {(area.level, area.county, area.place): area for area in history}
+    found = []
+    for area in listed:
+        known, first = older.get((area.level, area.county, area.place)), area.spans[0]
+        if known is None:
+            found.append(area)
+            continue
+        eve = first.begin - _DAY
+        before = [
+            span if span.end and span.end <= eve else span._replace(end=eve)
+            for span in known.spans
+            if span.begin <= eve
+        ]
+        same_day = (span for span in known.spans if span.begin == first.begin and span.effective)
+        if any(span.units == first.units for span in same_day):
+            first = first._replace(effective=first.begin)
+        spans = _dated([*before, first, *area.spans[1:]])
+        found.append(replace(area, spans=tuple(spans)))
+    return found
 
 
 def _span(row: dict[str, str]) -> Span:
@@ -158,21 +225,25 @@ def _span(row: dict[str, str]) -> Span:
         units,
         begin if row["from_kind"] in _DATED else None,
         _USES[row["use"]] if units is not None else "unknown",
-        row["source_id"],
-        "" if row["use"] == "whole" else _NOTES.get(row["basis"], _NOT_WHOLE),
+        _SAME_SOURCE.get(row["source_id"], row["source_id"]),
+        _note(row),
         disputed=disputed,
+        likely=row.get("certainty") == "likely",
+        other=units - _MEASURE_H if units is not None and row["basis"] == _CAP_OPEN else None,
     )
+
+
+def _note(row: dict[str, str]) -> str:
+    if row["basis"].startswith("cap_"):
+        return f"{row['note'][:1].upper()}{row['note'][1:]}."
+    return "" if row["use"] == "whole" else _NOTES.get(row["basis"], _NOT_WHOLE)
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
     """Spans that follow one another with the same rate and use as one."""
     found: Span | None = None
     for span in spans:
-        same = found and (found.units, found.use, found.source) == (
-            span.units,
-            span.use,
-            span.source,
-        )
+        same = found and _facts(found) == _facts(span)
         if found and same and found.end == span.begin - _DAY:
             found = found._replace(end=span.end)
             continue
@@ -181,6 +252,10 @@ def _joined(spans: Iterable[Span]) -> Iterator[Span]:
         found = span
     if found:
         yield found
+
+
+def _facts(span: Span) -> tuple[object, ...]:
+    return span.units, span.use, span.source, span.likely, span.other
 
 
 def read_sources(paths: Iterable[Path], dated_by_edition: Iterable[str], draft: Draft) -> None:
@@ -198,14 +273,15 @@ def read_sources(paths: Iterable[Path], dated_by_edition: Iterable[str], draft: 
     for path in paths:
         with path.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
-                if not row["good_until"] or row["source_id"] in draft.sources:
+                good = row["good_until"] or _GOOD_UNTIL.get(row["source_id"], "")
+                if not good or row["source_id"] in {*draft.sources, *_SAME_SOURCE}:
                     continue
                 if row["trust"] not in _TRUST:
                     raise RowError(
                         f"{path.name}: {row['source_id']}: trust: given {row['trust']!r}, "
                         f"expected one of {', '.join(_TRUST)}"
                     )
-                until = iso_date(row["good_until"])
+                until = iso_date(good)
                 draft.sources[row["source_id"]] = Source(
                     row["source_id"],
                     row["what"],
@@ -342,9 +418,13 @@ def add_span(key: str, span: Span, others: int, draft: Draft) -> None:
         begin=span.begin,
         end=span.end,
         effective=span.effective,
-        conflict_cap="low" if span.disputed else "",
+        conflict_cap="low" if span.disputed else "medium" if span.other is not None else "",
+        conflict_units=None if span.other is None else span.other - others,
         note=span.note,
         use=span.use,
+        certainty="likely" if span.likely else "",
+        agreed=span.agreed,
+        published=span.published,
     )
 
 
@@ -465,13 +545,18 @@ def _continue(area: Listed, found: Area, own: str, until: date, draft: Draft) ->
             row = _row_on(rows, begin)
             if row:
                 _compare(row, span._replace(begin=begin), total, found.name, draft)
+                _date_first(rows, row, span, total)
                 continue
             eve = begin - _DAY
             before = next((one for one in (*added, *rows) if one.end == eve), None)
             count = len(rows)
             add_span(own, span._replace(begin=begin, end=end), total, draft)
             new = rows.pop(count)
-            same = before and (before.units, before.use) == (new.units, new.use)
+            same = before and (before.units, before.use, before.certainty) == (
+                new.units,
+                new.use,
+                new.certainty,
+            )
             if before and same:
                 new = replace(new, effective=before.effective)
             elif begin != span.begin:
@@ -496,6 +581,13 @@ def _compare(row: RateRow, span: Span, others: int, name: str, draft: Draft) -> 
             f"{percent_text(row.units + others)} by the state's file, which is used,"
             f" {percent_text(span.units)} by {span.source}",
         )
+
+
+def _date_first(rows: list[RateRow], row: RateRow, span: Span, others: int) -> None:
+    """Give the row that a file begins with the day of law of the list, where the rates are one."""
+    law, same = span.effective, row.units + others == span.units
+    if row is rows[0] and same and not row.effective and law and row.begin and law <= row.begin:
+        rows[0] = replace(row, effective=law)
 
 
 def _follow(rest: Listed, area: Area, own: str, until: date, draft: Draft) -> None:

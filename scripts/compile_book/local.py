@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _BEGIN = date(2022, 1, 1)
 """The first day of the lists with history."""
-_CA_BEGIN = date(2026, 4, 1)
+CALIFORNIA_LIST_BEGINS = date(2026, 4, 1)
 """From this day on California's list of 2026-07-01 holds: nothing changed on 2026-07-01."""
 _OFFICIAL = {"CA": "ca-cdtfa", "GA": "sst-ga", "MN": "sst-mn", "WA": "wa-dor", "WI": "sst-wi"}
 """States whose own file reaches further back, or splits the rate into its parts."""
@@ -93,11 +93,6 @@ def _continue_state(
     aliases: Mapping[tuple[str, str], tuple[str, ...]],
     draft: Draft,
 ) -> None:
-    if state == "CA":
-        areas = [
-            area.shifted(begin=_CA_BEGIN) if area.spans[0].effective is None else area
-            for area in areas
-        ]
     continue_official(
         areas,
         _OFFICIAL[state],

@@ -35,9 +35,9 @@ from .facts import (
     DELIVERY_BEFORE,
     DELIVERY_BEGINS,
     DELIVERY_DOUBTS,
-    EDITION,
     LOCAL_RULE,
     NO_TAX,
+    STATES_READ,
     STATES_UNTIL,
     TIERS,
 )
@@ -147,7 +147,7 @@ def read_state_history(path: Path, draft: Draft) -> None:
         _HISTORY,
         "State sales tax rates by date of law",
         "state revenue departments",
-        EDITION.isoformat(),
+        STATES_READ.isoformat(),
         "facts of public record",
         "second_hand",
         None,
@@ -180,8 +180,7 @@ def read_state_history(path: Path, draft: Draft) -> None:
 
 
 _TOWNS_ONLY = (
-    "Only the boroughs and towns of one table have rates, several of them summer rates; other"
-    " places have none."
+    "Only some boroughs and towns have rates, several of them summer rates; other places have none."
 )
 
 

@@ -7,14 +7,14 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from decimal import ROUND_DOWN, Decimal
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_tools.service.ratebook.imports.draft import MAX_UNITS, iso_date, percent_text, slug
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.schema import Area, Source
 
-from .files import percent_units
+from .files import rounded_units
 from .listed import Span, state_units
 
 if TYPE_CHECKING:
@@ -271,13 +271,12 @@ def _spans(
 
 
 def _span(percent: str, subject: str, file: str, report: Report) -> Span:
-    """A figure of the table; one with more than five decimals is cut to a lower bound."""
-    cut = Decimal(percent).quantize(Decimal("0.001"), ROUND_DOWN)
-    if cut == Decimal(percent):
-        return Span(_BEGIN, None, percent_units(percent), None, "", _SOURCE, "")
-    note = f"{percent}% does not fit five decimals: {cut}% is a lower bound"
-    report.add("settled", file, subject, note)
-    return Span(_BEGIN, None, percent_units(str(cut)), None, "partial", _SOURCE, note)
+    """A figure of the table; one with more than five decimals is rounded half up."""
+    units, published = rounded_units(format(Decimal(percent).scaleb(-2), "f"))
+    if published:
+        message = f"{percent}% has more than five decimals: rounded to {percent_text(units)}"
+        report.add("settled", file, subject, message)
+    return Span(_BEGIN, None, units, None, "", _SOURCE, "", published=published)
 
 
 def add_listed_cities(
@@ -591,6 +590,7 @@ class _StateReader:
                 conflict_cap="low" if span.disputed else "",
                 note=span.note,
                 use=span.use,
+                published=span.published,
             )
 
     def _report(self, kind: FindingKind, subject: str, message: str) -> None:

@@ -49,7 +49,7 @@ _TIERS = (
     ("C", "the city, else the rest of its county"),
     ("D", "the cities that are listed; other places are partial"),
     ("E", "the state part only"),
-    ("none", "only the towns of one table"),
+    ("none", "some boroughs and towns only"),
 )
 
 _CHECK_COLUMNS = (

@@ -24,7 +24,7 @@ from svc_tools.config import address_checked
 from svc_tools.geocoding.positions import geocoding_of
 from svc_tools.lookup.computed import Ends, response_at
 from svc_tools.lookup.options import check_geocode, review_threshold
-from svc_tools.lookup.outcomes import of_other_country, of_response
+from svc_tools.lookup.outcomes import of_other_country, of_response, share_units, shown_share
 from svc_tools.lookup.reviewing import remarks
 from svc_tools.show.codes import (
     CONFIDENCES,
@@ -39,7 +39,15 @@ from svc_tools.show.codes import (
 )
 from svc_tools.show.display import number, print_table, print_text, prose, read_in
 from svc_tools.show.meters import say
-from svc_tools.tables.places import Cells, Place, Refusal, same_place, where
+from svc_tools.tables.places import (
+    UNUSED_POINTS,
+    Cells,
+    Place,
+    PlaceQuery,
+    Refusal,
+    same_place,
+    where,
+)
 from svc_tools.tables.states import (
     Elsewhere,
     agreed_state,
@@ -60,6 +68,8 @@ _COLOURS = {"exact": "green", "high": "green", "medium": "yellow", "low": "red",
 
 _COMPONENT = (prose("Level"), prose("Name"), number("Rate"), "In force since", prose("Source"))
 _CANDIDATE = (prose("Name"), prose("County"), number("Rate"), prose("Why"))
+_HOUSING = number("Housing")
+"""The share of the ZIP's housing, where the response has it."""
 
 
 @grouped
@@ -82,8 +92,11 @@ def lookup(
         ),
     ] = None,
     location: Annotated[str | None, typer.Option(help="Place name, such as Austin.")] = None,
-    lat: Annotated[float | None, typer.Option(help="Latitude in degrees, with --lng.")] = None,
-    lng: Annotated[float | None, typer.Option(help="Longitude in degrees, with --lat.")] = None,
+    lat: Annotated[
+        str | None,
+        typer.Option(help="Latitude in degrees, with --lng. Beside a ZIP the point decides."),
+    ] = None,
+    lng: Annotated[str | None, typer.Option(help="Longitude in degrees, with --lat.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Date of the sale, as 2024-05-01.")] = None,
     period: Annotated[str | None, typer.Option(help="A quarter instead, as 20243.")] = None,
     geocode: Annotated[
@@ -110,12 +123,17 @@ def lookup(
             "address": typed.address,
             "city": None if compared else city,
             "location": typed.location,
-            "lat": lat,
-            "lng": lng,
             "as_of": as_of,
             "period": period,
         }
-        position = _position(client, geocode, state, query)
+        if (point := _point(typed, state, lat, lng)) is not None:
+            is_here = isinstance(client, config.EmbeddedSvc) and client.is_here
+            position = point.position if is_here else None
+            sent = point.place if is_here else point.place.as_sent()
+            query |= {name: getattr(sent, name) for name in _SENT}
+            compared = point.named_city
+        else:
+            position = _position(client, geocode, state, query)
         mode: Literal["full", "simple"] = "full" if full else "simple"
         if position is not None and isinstance(client, config.EmbeddedSvc):
             call = lookup_call(state, **query, mode=mode)
@@ -126,7 +144,9 @@ def lookup(
         if why := of_other_country(response):
             raise ServiceError(f"The response cannot be used: {why}.")
         if compared:
-            response = _compared(response, compared)
+            response = _compared(response, compared, "point" if point and position else "ZIP")
+        if point is not None and point.point_not_used:
+            response = _with_unused(response, point.point_not_used)
         if as_json:
             typer.echo(json.dumps(response.model_dump(mode="json"), indent=2))
         else:
@@ -134,6 +154,23 @@ def lookup(
             _show(Console(), response, service=name, as_of=as_of or period, below=below)
         if total_rate(response) is None:
             raise typer.Exit(NO_RESULT)
+
+
+_SENT = ("zip", "address", "city", "location", "lat", "lng")
+
+
+def _point(typed: _Typed, state: str, lat: str | None, lng: str | None) -> PlaceQuery | None:
+    """The query of a place with coordinates; `None` without them.
+
+    Raises:
+        ValueError: the coordinates cannot be read, or only one of them is given.
+    """
+    if lat is None and lng is None:
+        return None
+    found = where(Cells(**typed._replace(state=state)._asdict(), lat=lat, lng=lng))
+    if isinstance(found, Refusal):
+        raise ValueError(found.reason)  # noqa: TRY004 - what is typed, not its type
+    return found
 
 
 def _position(
@@ -172,7 +209,13 @@ def _first_day(given: str | None) -> date | None:
     return date(int(quarter[1]), 3 * int(quarter[2]) - 2, 1)
 
 
-def _compared(response: TaxResponse, city: str) -> TaxResponse:
+def _with_unused(response: TaxResponse, why: str) -> TaxResponse:
+    """The response, with an advisory that the coordinates given did not decide."""
+    message = f"The coordinates given did not decide: {UNUSED_POINTS[why]}"
+    return _with(response, {"code": "point_not_used", "message": message, "why": why})
+
+
+def _compared(response: TaxResponse, city: str, decided: str) -> TaxResponse:
     """The response, with an advisory where its city differs from the given one."""
     accepted = (response.meta.model_extra or {}).get("accepted_places")
     names = [response.rate.city, *(accepted if isinstance(accepted, list) else ())]
@@ -180,14 +223,20 @@ def _compared(response: TaxResponse, city: str) -> TaxResponse:
     if not known or any(same_place(city, name) for name in known):
         return response
     found = known[0]
-    advisory = Advisory.model_validate(
+    return _with(
+        response,
         {
             "code": "place_input_mismatch",
             "customer_input_place": city,
             "resolved_place_name": found,
-            "message": f"The ZIP decided: the rate is that of {found}, not of {city}",
-        }
+            "message": f"The {decided} decided: the rate is that of {found}, not of {city}",
+        },
     )
+
+
+def _with(response: TaxResponse, fields: Mapping[str, str]) -> TaxResponse:
+    """The response with a further advisory."""
+    advisory = Advisory.model_validate(fields)
     meta = response.meta.model_copy(update={"warnings": [*response.meta.warnings, advisory]})
     return response.model_copy(update={"meta": meta})
 
@@ -233,7 +282,7 @@ def _read(place: str | None, given: _Typed) -> _Typed:
     return given._replace(**{role: text})
 
 
-def _state(typed: _Typed, lat: float | None, lng: float | None) -> str:
+def _state(typed: _Typed, lat: str | None, lng: str | None) -> str:
     """The code of the state given, or of the one that the place names.
 
     A state that is not known is sent to the service as it is.
@@ -365,7 +414,14 @@ def _show_full(console: Console, response: TaxResponse) -> None:
     if len(candidates) > 1:
         print_text(console)
         print_text(console, ("Candidates, the one used first", "bold"))
-        print_table(console, _CANDIDATE, map(_candidate, candidates), indent=2)
+        shares = [share_units(candidate.get("share")) for candidate in candidates]
+        known = any(share is not None for share in shares)
+        heads = (*_CANDIDATE[:3], _HOUSING, *_CANDIDATE[3:]) if known else _CANDIDATE
+        rows = [
+            _candidate(candidate, share, shares=known)
+            for candidate, share in zip(candidates, shares, strict=True)
+        ]
+        print_table(console, heads, rows, indent=2)
     elif candidates:
         print_text(console)
         print_text(console, "No other candidates.")
@@ -400,14 +456,16 @@ def _component(component: Mapping[str, object]) -> tuple[str, ...]:
     )
 
 
-def _candidate(candidate: Mapping[str, object]) -> tuple[str, ...]:
-    rate = _percent(candidate.get("combined_rate"))
-    return (
+def _candidate(candidate: Mapping[str, object], share: int | None, *, shares: bool) -> list[str]:
+    """The cells of a candidate; with its share of the ZIP's housing where `shares` are known."""
+    cells = [
         _text(candidate.get("name")),
         _text(candidate.get("county")),
-        rate,
+        _percent(candidate.get("combined_rate")),
+        "" if share is None else shown_share(share),
         _text(candidate.get("why")),
-    )
+    ]
+    return cells if shares else [*cells[:3], *cells[4:]]
 
 
 def _text(value: object) -> str:

@@ -258,7 +258,8 @@ def _cached_query(*given: GivenCell) -> PlaceQuery | Outcome | None:
         return None
     try:
         state, zip_code, address, city, place, lat, lng, country = map(_plain, _CELLS, cells)
-        found = where(Cells(state, zip_code, address, city, place, lat, lng, country))
+        cells_of_row = Cells(state, zip_code, address, city, place, lat, lng, country)
+        found = where(cells_of_row, point_named=False)
         mode = found.place.mode if isinstance(found, PlaceQuery) else None
         if by_address and (address is None or mode not in {None, "address"}):
             size = f"{len(str(address))} characters, which is no address in one line"

@@ -62,7 +62,9 @@ class FieldSource:
     @property
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the response, and those of svc-tools."""
-        return warnings_of(self.outcome.found, self.question.named_city if self.question else None)
+        asked = self.question
+        named = (asked.named_city, asked.point_not_used) if asked else (None, None)
+        return warnings_of(self.outcome.found, *named)
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -83,7 +83,9 @@ class SvcAccessor:
 
         An argument is a column's name, or one value for all rows; what is left out is found by
         the usual column names and reported, and `False` excludes a column. Row by row the mode is
-        address, else coordinates, else ZIP, else place name (SPEC 4.4). A city given with a ZIP is
+        address, else ZIP, else coordinates, else place name (SPEC 4.4); `lat` and `lng` that are
+        named here decide beside an address or a ZIP too, unless they cannot be exact
+        (`point_not_used`). A city given with a ZIP is
         compared with the city found: a difference is the warning `place_input_mismatch`.
 
         Every requested result is cached before it is reported, and no cached one is requested
@@ -97,8 +99,9 @@ class SvcAccessor:
             address: street address, or the whole address in one line.
             city: city of the address.
             location: place name.
-            lat: latitude in degrees.
-            lng: longitude in degrees.
+            lat: latitude in degrees, with four decimals or more; named, the point decides. Found
+                beside a ZIP or an address it is only reported.
+            lng: longitude in degrees, likewise.
             country: country; rows outside the United States are `unsupported`, never requested.
             as_of: date of the sale; one obvious date column is found. Several, dates under another
                 name or in the index, and months or quarters alone are an error that names them;
@@ -121,6 +124,9 @@ class SvcAccessor:
                 that no failure is hidden. Default: all.
             detail: request the detailed response, and add `lookup_jurisdictions`: JSON text with
                 level, code, name and rate of each jurisdiction.
+            review_below: the share of a ZIP's housing, from 0 to 0.98, below which its most likely
+                rate requires review; by default that of `SVC_REVIEW_BELOW`, else 0.90. No level of
+                confidence depends on it.
             errors: "raise" for an exception where a row has no usable result; it has the frame.
             progress: show how the columns were read, and a progress bar.
             rates: "decimal" (exact, decimal128(7, 5)), "string" (five decimals) or "float".
@@ -457,11 +463,12 @@ class SvcAccessor:
 
         These are the rows that the lookup (`needs_review`) or the tax (`tax_review`) marked, and
         those without a tax. At stake is `at_stake` where several rates fit the place, or it is in
-        doubt whether delivery is taxed; else the whole tax; for a row without a tax the most it
-        can be (`tax_high`), else an estimate: its sale at the highest rate that the frame has for
-        its state. In a frame without a tax it is the sale itself. The rows are grouped by state
-        and reason first, with what to do and where (the name of the state's own lookup page), then
-        by place. Zero dollars come last.
+        doubt whether delivery is taxed (where the share of the ZIP's housing at the rate is known,
+        times the share that has another rate: an expectation); else the whole tax; for a row
+        without a tax the most it can be (`tax_high`), else an estimate: its sale at the highest
+        rate that the frame has for its state. In a frame without a tax it is the sale itself. The
+        rows are grouped by state and reason first, with what to do and where (the name of the
+        state's own lookup page), then by place. Zero dollars come last.
 
         Args:
             amount: the column of amounts; by default that of the tax.

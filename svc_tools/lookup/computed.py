@@ -154,9 +154,9 @@ class Computed:
         No outcome depends on it.
         """
         points = [
-            (place.state, place.lat, place.lng)
-            for place in places
-            if place.lat is not None and place.lng is not None
+            (sent.state, sent.lat, sent.lng)
+            for sent in (place.as_sent() for place in places)
+            if sent.lat is not None and sent.lng is not None
         ]
         if points and self._run is not None:
             with suppress(Exception):  # the outcome of each says what is wrong

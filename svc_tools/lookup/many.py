@@ -144,17 +144,19 @@ def look_up(
     distinct = dict.fromkeys(places)
     if (computed := computed_by(client, detail=detail)) is not None:
         return _compute(computed, distinct, options, progress, stop)
+    sent = [place.as_sent() for place in distinct]
+    requested = dict.fromkeys(sent)
     known: dict[Place, Outcome] = {}
     stored = None if isinstance(client, EmbeddedSvc) else cache
     run_cache = _RunCache(stored, client, detail=detail, refresh=refresh)
     driver = _Driver(client, options, run_cache, stop=stop)
     try:
-        known = run_cache.known(distinct)
-        if len(known) < len(distinct):
-            driver.engine.feed([place for place in distinct if place not in known])
+        known = run_cache.known(requested)
+        if len(known) < len(requested):
+            driver.engine.feed([place for place in requested if place not in known])
             driver.engine.close_feed()
             driver.start()
-            with stage(progress, "Looking up", len(distinct) - len(known), "places") as shown:
+            with stage(progress, "Looking up", len(requested) - len(known), "places") as shown:
                 while (batch := driver.batch()) is not None:
                     shown.advance(sum(outcome.means.attempted for _, outcome in batch))
     except KeyboardInterrupt:
@@ -165,7 +167,7 @@ def look_up(
     outcomes = known | driver.outcomes if driver.outcomes else known
     rest = _not_attempted(run)
     return Run(
-        dict(zip(distinct, map(outcomes.get, distinct, repeat(rest)), strict=True)),
+        dict(zip(distinct, map(outcomes.get, sent, repeat(rest)), strict=True)),
         run.stopped,
         run.asked,
         len(known) + run.cached,
@@ -898,7 +900,9 @@ class _Pending(Generic[_T]):
             place = _place_of(item)
             if isinstance(place, Outcome):
                 done.append((item, place))
-            elif (outcome := self._known.get(place)) is not None:
+                continue
+            place = place.as_sent()
+            if (outcome := self._known.get(place)) is not None:
                 self._known.move_to_end(place)
                 done.append((item, outcome))
             else:

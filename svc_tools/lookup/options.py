@@ -217,8 +217,8 @@ class LookupOptions:
     address: Hashable | None = option(None, "Column of street addresses.", PLACES, "Street address")
     city: Hashable | None = option(None, "Column of cities.", PLACES, "City")
     location: Hashable | None = option(None, "Column of place names.", PLACES, "Place name")
-    lat: Hashable | None = option(None, "Column of latitudes.", PLACES, "Latitude")
-    lng: Hashable | None = option(None, "Column of longitudes.", PLACES, "Longitude")
+    lat: Hashable | None = option(None, "Column of latitudes, to decide by.", PLACES, "Latitude")
+    lng: Hashable | None = option(None, "Column of longitudes, likewise.", PLACES, "Longitude")
     country: Hashable | None = option(None, "Column of countries.", PLACES, "Country")
     as_of: Hashable | date | None = option(
         None, "Column of sale dates, a date, or today.", PLACES, "Date of sale")

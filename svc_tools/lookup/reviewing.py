@@ -35,21 +35,27 @@ _PROVED = "publisher_effective_date"
 _SPANS = "zip_spans_jurisdictions"
 _NEAR = "address_near_boundary"
 _MISMATCH = "place_input_mismatch"
+_POINT_NOT_USED = "point_not_used"
 _EARLIEST = timedelta(hours=14)
 """How much earlier than in UTC a day begins where it begins first."""
 
 
-def warnings_of(found: Found | None, named_city: str | None) -> tuple[str, ...]:
-    """The warnings of a result, each once, plus a mismatch of the row's city (SPEC 2.4).
+def warnings_of(
+    found: Found | None, named_city: str | None, point_not_used: str | None = None
+) -> tuple[str, ...]:
+    """The warnings of a result, each once, plus those of how the row names its place.
 
     Args:
         found: the result.
-        named_city: the row's city where it was not sent (`Question.named_city`): it is compared
-            here.
+        named_city: the row's city where it was not sent (`PlaceQuery.named_city`): it is compared
+            here (SPEC 2.4).
+        point_not_used: why the row's coordinates did not decide (`PlaceQuery.point_not_used`).
     """
     if found is None:
         return ()
     codes = found.warnings
+    if point_not_used:
+        codes = (*codes, _POINT_NOT_USED)
     if named_city and found.resolved_city:
         known = (found.resolved_city, *found.accepted_places)
         if not any(same_place(named_city, name) for name in known):
@@ -81,7 +87,7 @@ def review_reasons(
         own_day: the day of the row.
         below: as for `reasons_of`.
         state_from_zip: whether the row named no state, and its ZIP gave it
-            (`Question.state_from_zip`).
+            (`PlaceQuery.state_from_zip`).
     """
     found = outcome.found
     if found is None:
@@ -133,7 +139,7 @@ def reasons_of(
     codes = {*REVIEWED.intersection(warnings)}
     low, high = ends
     enough = share is not None and share >= below
-    # a limit near by says it more precisely
+    # the other side of a limit near by says it more precisely
     if low is not None and low != high and not enough and _NEAR not in codes:
         codes.add("several_rates")
     if _SPANS in warnings and low is None:

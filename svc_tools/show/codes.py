@@ -14,11 +14,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from svc_sdk.rates import rate_to_decimal
+from svc_tools.show.official_pages import GENERIC_PAGE, OFFICIAL_PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from svc_sdk.models import Advisory, TaxResponse
+    from svc_tools.show.official_pages import OfficialPage
 
 CodeKind = Literal[
     "status",  # of `lookup_status`
@@ -324,9 +326,10 @@ CODES: Mapping[str, Code] = {
     ),
     "point_not_used": Code(
         ("review",),
-        "the coordinates cannot be those of the row's place, and its ZIP decided",
+        "the coordinates are not exact, or cannot be those of the row's place, and its ZIP or"
+        " address decided",
         "the coordinates or the ZIP are wrong, and with them perhaps the rate",
-        "Check the coordinates and the ZIP Code against the order.",
+        "Check the coordinates, which need four decimals, and the ZIP Code against the order.",
         review=True,
         own_records=True,
     ),
@@ -460,6 +463,12 @@ CODES: Mapping[str, Code] = {
         ("warning",),
         "districts drawn by address may add to the rate",
         to_do="Look the address up with the state: districts add tax.",
+    ),
+    "rate_rounded": Code(
+        ("warning",),
+        "the published rate has more than five decimals, and is rounded half up",
+        to_do="Nothing up to $2,000: the tax is off by a cent at most. Above that, use the rate as"
+        " published, which the warning has.",
     ),
     "unreadable_field": Code(
         ("warning",),
@@ -677,9 +686,11 @@ def what_to_do(code: str, state: str = "", *, address: AddressGiven = "no") -> s
     return text
 
 
-def where_to_do(code: str, state: str) -> str:
-    """Where to do it: the state's own lookup page by its name; empty where that is no help."""
-    return "" if code in _OWN_RECORDS else lookup_page(state)
+def where_to_do(code: str, state: str) -> OfficialPage | None:
+    """Where to do it: the state's official page; `None` where that is no help, or none exists."""
+    if code in _OWN_RECORDS:
+        return None
+    return OFFICIAL_PAGES.get(state) if state else GENERIC_PAGE
 
 
 def urgency(code: str) -> tuple[int, str]:
@@ -692,36 +703,9 @@ def codes_in(cell: str) -> tuple[str, ...]:
     return tuple(filter(None, (code.strip() for code in cell.split(";"))))
 
 
-_GENERIC_PAGE = "the state revenue department's site"
-_LOOKUP_PAGES = {
-    "AK": "the borough's or city's own site",
-    "AR": "the Arkansas DFA's Sales and Use Tax Lookup",
-    "AZ": "the Arizona Department of Revenue's Arizona Tax Rate Look Up",
-    "CA": "the CDTFA's Find a Sales and Use Tax Rate",
-    "CO": "the Colorado Department of Revenue's Sales Tax Rate Lookup",
-    "FL": "the Florida Department of Revenue's PointMatch Address Lookup",
-    "IL": "MyTax Illinois' Tax Rate Finder",
-    "KS": "the Kansas Department of Revenue's Address Tax Rate Locator",
-    "LA": "the Louisiana Uniform Local Sales Tax Board's lookup tool (Parish E-File)",
-    "MN": "the Minnesota Department of Revenue's Sales Tax Rate Calculator",
-    "MO": "the Missouri Department of Revenue's Sales and Use Tax Lookup",
-    "NE": "the Nebraska Department of Revenue's Sales Tax Rate Finder",
-    "NM": "the New Mexico Taxation and Revenue Department's Gross Receipts Location Code and Tax"
-    " Rate Map",
-    "NY": "New York's Jurisdiction/Rate Lookup by Address",
-    "OH": "the Ohio Department of Taxation's The Finder",
-    "OK": "the Oklahoma Tax Commission's Sales and Use Tax Rate Locator",
-    "TN": "the Tennessee Department of Revenue's Local Tax Rate Look Up",
-    "TX": "the Comptroller's Sales Tax Rate Locator",
-    "VA": "Virginia Tax's Sales Tax Rate and Locality Code Lookup",
-    "WA": "the Washington Department of Revenue's Tax Rate Lookup",
-    "WI": "the Wisconsin Department of Revenue's Sales Tax Rate Lookup",
-}
-
-
 def lookup_page(state: str) -> str:
     """The name of the official page where the rate of an address in a state can be looked up."""
-    return _LOOKUP_PAGES.get(state, _GENERIC_PAGE)
+    return OFFICIAL_PAGES.get(state, GENERIC_PAGE).lookup or GENERIC_PAGE.lookup
 
 
 RATE_PARTS = (

@@ -32,6 +32,7 @@ from svc_tools.show.codes import (
     sentence,
     total_rate,
 )
+from svc_tools.show.official_pages import linked_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -135,6 +136,8 @@ def show(console: Console, *parts: Note | Table) -> None:
     """Print notes and tables, as wide as the console."""
     for place, part in enumerate(parts):
         if isinstance(part, Note):
+            if place and isinstance(parts[place - 1], Table):
+                print_text(console)
             print_text(console, (part.title, "bold"))
             for text in part.sentences:
                 print_text(console, text, indent=2)
@@ -170,12 +173,14 @@ def from_template(template: str, **values: Any) -> str:  # noqa: ANN401 - as Jin
 def _environment() -> Environment:
     with needs("Showing HTML", "bulk"):
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - see the top
-    return Environment(
+    made = Environment(
         loader=PackageLoader("svc_tools.show"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_for_html,
     )
+    made.filters["linked_parts"] = lambda text: linked_parts("" if text is None else str(text))
+    return made
 
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")

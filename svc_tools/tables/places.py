@@ -9,11 +9,12 @@ import unicodedata
 from collections import deque
 from dataclasses import dataclass, fields, replace
 from datetime import date
+from decimal import Decimal
 from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from svc_tools.base.positions import Position  # noqa: TC001 - lock files are validated by it
+from svc_tools.base.positions import Position
 from svc_tools.base.short_forms import readings
 from svc_tools.tables.cells import text_of
 from svc_tools.tables.country_codes import country_code
@@ -97,8 +98,16 @@ class Place(_Hashed):
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments of `Svc.lookup`, the state apart."""
         names = ("address", "city", "zip", "location", "lat", "lng", "as_of")
-        values = ((name, getattr(self, name)) for name in names)
+        sent = self.as_sent()
+        values = ((name, getattr(sent, name)) for name in names)
         return {name: value for name, value in values if value is not None}
+
+    def as_sent(self) -> Place:
+        """The place as a request over HTTP has it: in one mode (SPEC 4.4), a given point alone."""
+        given = self.position
+        if given is None or given.match != "given":
+            return self
+        return Place(self.state, "coordinates", lat=given.lat, lng=given.lng, as_of=self.as_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +121,7 @@ class Refusal:
     state_from_address: ClassVar[bool] = False
     zip_repaired: ClassVar[bool] = False
     named_city: ClassVar[None] = None
+    point_not_used: ClassVar[None] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +149,8 @@ class PlaceQuery:
     zip_repaired: bool = False
     named_city: str | None = None
     """The row's city where it is not sent: it is compared with the response instead."""
+    point_not_used: str | None = None
+    """Why the coordinates that were named do not decide: a key of `UNUSED_POINTS`."""
 
     @property
     def position(self) -> Position | None:
@@ -174,10 +186,16 @@ def place_query(
     return on_day(undated, day) if day or not dated else NO_DATE
 
 
-def where(cells: Cells) -> PlaceQuery | Refusal:
-    """The query of a row without its date, which `on_day` adds."""
+def where(cells: Cells, *, point_named: bool = True) -> PlaceQuery | Refusal:
+    """The query of a row without its date, which `on_day` adds.
+
+    Args:
+        cells: the row.
+        point_named: whether the coordinates were named, and not only found by the usual names:
+            they then decide, beside a ZIP or an address, too.
+    """
     try:
-        return _question(cells)
+        return _question(cells, point_named=point_named)
     except ValueError as error:
         return Refusal("invalid", str(error))
     except ElsewhereError as error:
@@ -195,7 +213,7 @@ NO_DATE = Refusal("invalid", "as_of: the row has no date")
 """The refusal of a row without a date where the others have one."""
 
 
-def _question(cells: Cells) -> PlaceQuery:
+def _question(cells: Cells, *, point_named: bool) -> PlaceQuery:
     """The query of one row, with what was concluded from its other cells.
 
     Raises:
@@ -210,7 +228,13 @@ def _question(cells: Cells) -> PlaceQuery:
     if given is None and len(_states_of_cell(cells.zip)) != 1:
         named = named_state(address, city, location)
     zip_code = _zip(cells, given or named)
-    point = _point(cells.lat, cells.lng, alone=not (address or city or location or zip_code))
+    bare = None if zip_code else state_and_zip(address or "")
+    point, unused = _point_of(
+        cells,
+        named=point_named,
+        fallback=bool(zip_code or bare or _fits(address, city, zip_code)),
+        alone=not (address or city or location or zip_code),
+    )
     if not (address or city or location or point or zip_code):
         raise ValueError("the row gives no address, coordinates, ZIP or place name")
     sure = agreed_state(given, zip_code, address=address, city=city, location=location)
@@ -219,7 +243,7 @@ def _question(cells: Cells) -> PlaceQuery:
         raise ValueError("state: give the state of the point, such as TX")
     state = given or state_of(zip_code, named)
     repaired = zip_code is not None and lacks_digits(cells.zip, zip_code)
-    if zip_code is None and (bare := state_and_zip(address or "")):
+    if bare:
         address, zip_code = None, bare[1]
     place, named_city = _place(
         state=state,
@@ -228,6 +252,7 @@ def _question(cells: Cells) -> PlaceQuery:
         location=location,
         point=point,
         zip_code=zip_code,
+        beside=point_named,
     )
     return PlaceQuery(
         place,
@@ -235,6 +260,7 @@ def _question(cells: Cells) -> PlaceQuery:
         state_from_address=written is None and state == named,
         zip_repaired=repaired,
         named_city=_bare_city(named_city, state),
+        point_not_used=unused,
     )
 
 
@@ -246,27 +272,30 @@ def _place(
     location: str | None,
     point: tuple[float, float] | None,
     zip_code: str | None,
+    beside: bool,
 ) -> tuple[Place, str | None]:
-    """The place in the first input mode that fits the row, and the city to compare."""
-    unfit = ""
+    """The place in the first input mode that fits the row, and the city to compare.
+
+    A point `beside` a ZIP or an address is the position of that place.
+    """
+    unfit, at = "", Position(*point, "given") if point and beside else None
     if address:
         if city:
             _check_text("address", address)
             _check_text("city", city)
-            return Place(state, "address", address, city, zip_code), None
-        # the client appends ", ST 12345" to a line that has no ZIP
-        length = len(address) + (len(zip_code) + 5 if zip_code else 0)
+            return Place(state, "address", address, city, zip_code, position=at), None
+        length = _length(address, zip_code)
         if _LINE[0] <= length <= _LINE[1]:
             _check_text("address", address)
-            return Place(state, "address", address, zip=zip_code), None
+            return Place(state, "address", address, zip=zip_code, position=at), None
         unfit = (
             f"address: {address[:40]!r} is too {'short' if length < _LINE[0] else 'long'}; expected"
             f" {_LINE[0]} to {_LINE[1]} characters"
         )
+    if zip_code:
+        return Place(state, "zip", zip=zip_code, position=at), city or location
     if point:
         return Place(state, "coordinates", lat=point[0], lng=point[1]), city
-    if zip_code:
-        return Place(state, "zip", zip=zip_code), city or location
     name = location or city
     if not name:
         raise ValueError(unfit)
@@ -274,6 +303,18 @@ def _place(
         raise ValueError(f"location: {name[:40]!r} has more than {_LONGEST_NAME} characters")
     _check_text("location", name)
     return Place(state, "place", location=name), None
+
+
+def _length(address: str, zip_code: str | None) -> int:
+    """The length of a line: the client appends ", ST 12345" to one that has no ZIP."""
+    return len(address) + (len(zip_code) + 5 if zip_code else 0)
+
+
+def _fits(address: str | None, city: str | None, zip_code: str | None) -> bool:
+    """Whether an address can be looked up: with a city, or as a line."""
+    if not address:
+        return False
+    return bool(city) or _LINE[0] <= _length(address, zip_code) <= _LINE[1]
 
 
 def _check_text(role: str, text: str) -> None:
@@ -356,26 +397,118 @@ def _zip(cells: Cells, state: str | None) -> str | None:
     return zip_code
 
 
-def _point(lat: object, lng: object, *, alone: bool) -> tuple[float, float] | None:
-    """The coordinates of a row; ignored where incomplete or 0,0, unless nothing else is given."""
-    given = [value for value in (lat, lng) if text_of(value) is not None]
-    if not given or (len(given) == 1 and not alone):
-        return None
-    point = _degrees("lat", lat, 90), _degrees("lng", lng, 180)
-    return None if point == (0.0, 0.0) and not alone else point
+UNUSED_POINTS = {
+    "few_decimals": "fewer than four decimals, which is a block or more",
+    "zero": "a zero, which fills an empty cell",
+    "swapped": "latitude and longitude are swapped",
+    "outside_us": "the point is not in the United States",
+    "incomplete": "one of lat and lng is missing",
+}
+"""Why coordinates that were named do not decide where the row has a ZIP or an address."""
+_DECIMALS = 4
+"""The fewest decimals of a point that decides: 0.0001 degree is 11 meters."""
+_NORTH, _WEST, _EAST = (17.5, 71.5), (-180.0, -64.0), (172.0, 180.0)
+"""The latitudes and longitudes of the states and territories; the Aleutians cross 180 degrees."""
+_WRITTEN = re.compile(
+    r"([NSEW])? ?([+-]?)([0-9]{1,3}(?:[.,][0-9]+)?) ?\u00b0? ?([NSEW])?", re.IGNORECASE
+)
+
+
+def _point_of(
+    cells: Cells, *, named: bool, fallback: bool, alone: bool
+) -> tuple[tuple[float, float] | None, str | None]:
+    """The coordinates of a row, and why they are not used where they are but could be.
+
+    Args:
+        cells: the row.
+        named: whether the coordinates were named.
+        fallback: whether the row has a ZIP or an address, which then decides.
+        alone: whether the row names no other place.
+
+    Raises:
+        ValueError: they are no coordinates.
+    """
+    given = [value for value in (cells.lat, cells.lng) if text_of(value) is not None]
+    if not given or (fallback and not named):
+        return None, None
+    if len(given) == 1 and not alone:
+        return None, "incomplete" if fallback else None
+    if fallback and (unused := _unused(cells)):
+        return None, unused
+    point = _degrees("lat", cells.lat, 90), _degrees("lng", cells.lng, 180)
+    return (None if point == (0.0, 0.0) and not alone else point), None
+
+
+def _unused(cells: Cells) -> str | None:
+    """Why a point does not decide beside a ZIP or an address; `None` where it does.
+
+    Raises:
+        ValueError: a cell holds no number.
+    """
+    lat, lng = _number("lat", cells.lat), _number("lng", cells.lng)
+    if not (lat and lng):
+        return "zero"
+    if not _in_us(lat, lng):
+        if _in_us(lng, lat):
+            return "swapped"
+        return "outside_us" if abs(lat) <= 90 and abs(lng) <= 180 else None  # noqa: PLR2004
+    # a number has lost its trailing zeros, text has not: one number shows how exact both are
+    few = [_decimals(value) < _DECIMALS for value in (cells.lat, cells.lng)]
+    are_text = [isinstance(value, str) for value in (cells.lat, cells.lng)]
+    if all(few) or (few[0] and are_text[0]) or (few[1] and are_text[1]):
+        return "few_decimals"
+    return None
+
+
+def _in_us(lat: float, lng: float) -> bool:
+    there = any(low <= lng <= high for low, high in (_WEST, _EAST))
+    return _NORTH[0] <= lat <= _NORTH[1] and there
+
+
+def _decimals(value: object) -> int:
+    """How many decimals a coordinate is written with."""
+    text = text_of(value) or ""
+    found = _WRITTEN.fullmatch(text)
+    exponent = Decimal(found[3].replace(",", ".") if found else text).as_tuple().exponent
+    return -exponent if isinstance(exponent, int) else 0
 
 
 def _degrees(name: str, value: object, limit: int) -> float:
+    """A coordinate in degrees.
+
+    Raises:
+        ValueError: it is missing, or no number of degrees up to the limit.
+    """
+    number = _number(name, value)
+    if not (math.isfinite(number) and abs(number) <= limit):
+        shown = f"{name}: {(text_of(value) or '')[:40]!r}"
+        raise ValueError(f"{shown} is not within -{limit} to {limit} degrees")
+    return number or 0.0  # minus zero is the same point
+
+
+def _number(name: str, value: object) -> float:
+    """A number, also one with a decimal comma, a degree sign, or N, S, E or W.
+
+    Raises:
+        ValueError: it is missing, or no number.
+    """
     text = text_of(value)
     if text is None:
         raise ValueError(f"{name}: missing; lat and lng go together")
     try:
-        number = float(text)
+        return float(text)
     except ValueError:
-        raise ValueError(f"{name}: {text[:40]!r} is not a number of degrees") from None
-    if not (math.isfinite(number) and abs(number) <= limit):
-        raise ValueError(f"{name}: {text[:40]!r} is not within -{limit} to {limit} degrees")
-    return number or 0.0  # minus zero is the same point
+        found = _WRITTEN.fullmatch(text)
+    letters = "".join(filter(None, (found[1], found[4]))).upper() if found else ""
+    if found is None or len(letters) > 1 or letters not in _LETTERS[name]:
+        raise ValueError(f"{name}: {text[:40]!r} is not a number of degrees")
+    number = float(found[3].replace(",", "."))
+    if found[2] == "-" and letters in {"N", "E"}:
+        raise ValueError(f"{name}: {text[:40]!r} has a minus and {letters!r}; give one of them")
+    return -number if found[2] == "-" or letters in {"S", "W"} else number
+
+
+_LETTERS = {"lat": ("", "N", "S"), "lng": ("", "E", "W")}
 
 
 def same_place(one: str, other: str) -> bool:

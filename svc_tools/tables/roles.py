@@ -570,7 +570,13 @@ def usual_places(
     usable = {
         role: label for role, label in named.columns.items() if role not in pair or pair <= known
     }
-    shipping = {found[1] for label in usable.values() if (found := place_role(label))}
+    problems, parties = named.problems, usable
+    asked = {problem.role for problem in problems}
+    if not {"zip", "address"}.isdisjoint(known | asked) and pair.isdisjoint(given):
+        # coordinates that were not named are not used beside these: nothing of them is asked
+        problems = tuple(problem for problem in problems if problem.role not in pair)
+        parties = {role: label for role, label in usable.items() if role not in pair}
+    shipping = {found[1] for label in parties.values() if (found := place_role(label))}
     others = [
         label
         for label in free
@@ -579,9 +585,9 @@ def usual_places(
         and not PLACES["country"].fits(label)
     ]
     passed_over = any(map(_names_shipping, others)) and False in shipping
-    if others and usable and not named.problems and (len(shipping) > 1 or passed_over):
+    if others and usable and not problems and (len(shipping) > 1 or passed_over):
         return FoundColumns({}, (ColumnsOfTwoParties(usable, others),))
-    return FoundColumns(usable, named.problems)
+    return FoundColumns(usable, problems)
 
 
 def names_below(rows: Sequence[Sequence[object]]) -> int | None:

@@ -188,7 +188,7 @@ def test_a_service_that_runs_answers_with_it_without_a_restart(serving, home, fi
     soon("0.07000")
 
 
-GOOD = "state,city,zip,rate\nNJ,Hoboken,07030,6.625\nLA,,70112,10\n"
+GOOD = "state,city,zip,rate\nNJ,Hoboken,07030,6.625\nLA,,70601,10\n"
 
 
 @pytest.fixture

@@ -53,6 +53,39 @@ def test_every_mode_on_the_command_line(arguments, rate):
     assert rate in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("point", "said", "via"),
+    [
+        (("30.2672", "-97.7431"), None, "coordinates"),
+        (("30.2700", "97.7400 W"), None, "coordinates"),
+        (("30.27", "-97.74"), "fewer than four decimals", "zip5"),
+        (("-97.7431", "30.2672"), "swapped", "zip5"),
+        (("0", "0"), "a zero", "zip5"),
+    ],
+)
+def test_a_point_beside_a_zip_decides_unless_it_cannot_be_exact(point, said, via):
+    place = ("TX", "--zip", "78701", "--lat", point[0], "--lng", point[1])
+    done = svc_tools("lookup", *place, "--embedded", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    meta = json.loads(done.stdout)["meta"]
+    assert meta["resolved_via"] == via
+    unused = [one for one in meta["warnings"] if one["code"] == "point_not_used"]
+    assert [said in one["message"] for one in unused] == ([] if said is None else [True])
+
+
+def test_a_service_gets_a_point_alone_or_the_zip(account):
+    faults, environment = account
+    for lat in ("30.2672", "30.2"):
+        place = ("TX", "--zip", "78701", "--lat", lat, "--lng", "-97.7431")
+        done = svc_tools("lookup", *place, **environment)
+        assert done.returncode == 0
+        assert ("(point_not_used)" in done.stdout) == (lat == "30.2")
+    assert [one.target for one in faults.seen] == [
+        "/v1/tax/TX?lat=30.2672&lng=-97.7431",
+        "/v1/tax/TX?zip=78701",
+    ]
+
+
 def test_a_full_answer_shows_components_and_candidates():
     done = svc_tools(
         *("lookup", "WA", "--zip", "98133", "--as-of", "2026-05-01", "--full", "--embedded")
@@ -99,7 +132,7 @@ def test_rates_in_the_warnings_are_percentages_too():
 
 
 def test_a_partial_rate_never_looks_whole():
-    done = svc_tools("lookup", "LA", "--zip", "70112", "--embedded")
+    done = svc_tools("lookup", "LA", "--zip", "70601", "--embedded")
     assert "PARTIAL" in done.stdout
     assert "combined" not in done.stdout
     assert "0.00%" not in done.stdout
@@ -377,3 +410,57 @@ def test_a_place_that_names_no_state_is_refused_before_any_request(account, argu
     assert (done.returncode, done.stdout) == (2, "")
     assert said in " ".join(done.stderr.split())
     assert faults.seen == []
+
+
+SPANS = {
+    "code": "zip_spans_jurisdictions",
+    "message": "The ZIP lies in several jurisdictions.",
+    "lowest_combined_rate": "0.06250",
+    "highest_combined_rate": "0.08250",
+    "share": "0.9300",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "variable", "reviewed"),
+    [
+        ((), "", False),
+        (("--review-below", "0.98"), "", True),
+        ((), "0.98", True),
+        (("--review-below", "0.5"), "0.98", False),
+    ],
+)
+def test_review_below_decides_whether_a_share_of_housing_is_enough(
+    account, words, variable, reviewed
+):
+    faults, environment = account
+    faults.will(echoing(warnings=[SPANS], confidence="medium"))
+    environment |= {"SVC_REVIEW_BELOW": variable}
+    done = svc_tools("lookup", "TX", "--zip", "78701", *words, **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = " ".join(done.stdout.split())
+    assert ("93.00% of the ZIP's housing has this one" in shown) is reviewed
+    assert ("The ZIP lies in several jurisdictions." in shown) is not reviewed
+    assert "medium" in shown
+
+
+def test_a_wrong_review_below_is_refused_before_anything_is_requested(account):
+    faults, environment = account
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--review-below", "90%", **environment)
+    assert done.returncode == 2
+    assert "review_below: '90%' cannot be used; expected a share from 0 to 0.98" in done.stderr
+    done = svc_tools("lookup", "TX", "--zip", "78701", **environment, SVC_REVIEW_BELOW="90%")
+    assert done.returncode == 2
+    assert "SVC_REVIEW_BELOW is '90%'; expected a share" in done.stderr
+    assert faults.seen == []
+
+
+def test_a_full_answer_shows_the_share_of_housing_of_each_candidate(account):
+    faults, environment = account
+    extra = b'"candidates": [{"name": "A", "combined_rate": "0.08250", "share": "0.9300"},'
+    extra += b'{"name": "B", "combined_rate": "0.06250", "share": null}]'
+    faults.will(answer(body=GOOD.rstrip()[:-1] + b", " + extra + b"}"))
+    done = svc_tools("lookup", "TX", "--zip", "78701", "--full", **environment)
+    candidates = done.stdout.split("Candidates")[1]
+    assert "Housing" in candidates
+    assert "93.00%" in candidates

@@ -455,7 +455,7 @@ def test_our_warnings_carry_codes(spec, expected, ask):
         (found,) = [one for one in warnings if one["code"] == code]
         assert fields | {"message"} <= set(found)
     elsewhere = {
-        "local_rates_not_covered": ("LA", {"zip": "70112"}),
+        "local_rates_not_covered": ("LA", {"zip": "70601"}),
         "districts_not_covered": ("TX", {"location": "Waller County"}),
         "address_districts_not_covered": ("IL", {"location": "Chicago"}),
         "stale_rate": ("IA", {"location": "Adair County"}),

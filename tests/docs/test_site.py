@@ -24,6 +24,7 @@ from support.notebooks import warm_kernels
 from scripts import run_notebooks
 from svc_tools.excel.registry import FUNCTIONS
 from svc_tools.show import codes
+from svc_tools.show.official_pages import OFFICIAL_PAGES
 from svc_tools.tables.exports import EXPORTS
 from svc_tools.tables.states import STATES
 
@@ -129,9 +130,9 @@ def test_every_command_function_code_and_export_is_in_the_reference(pages):
     for one in EXPORTS:
         assert one.name in words["docs/SHOPS.html"]
     for code, state in STATES.items():
-        page = codes.lookup_page(code)
-        if page != codes.lookup_page(""):
-            shown = f"{state} {page.removeprefix('the ')}".replace("'", "’")  # noqa: RUF001
+        if page := OFFICIAL_PAGES.get(code):
+            named = (page.lookup or page.other).removeprefix("the ")
+            shown = f"{state} {named}".replace("'", "’")  # noqa: RUF001
             assert shown in words["docs/ADDRESSES.html"]
 
 

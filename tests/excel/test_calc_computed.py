@@ -222,7 +222,7 @@ def test_errors_are_caught_and_words_are_branched_on(calc):
         '=IFERROR(SVC_RATE("CA";"none");"caught")',
         f'=ISNA(SVC_RATE("CA";98101;{DAY}))',
         '=ISNA(SVC_RATE("CA";"none"))',
-        f'=IF(SVC_STATUS("LA";70112;{DAY})="partial";"look";"fine")',
+        f'=IF(SVC_STATUS("LA";70601;{DAY})="partial";"look";"fine")',
         f'=SVC_STATUS("CA";94105;{DAY})="ok"',
         f'=LEFT(SVC_WARNINGS("CA";98101;{DAY});29)',
         '=SVC_NEXUS_STATUS("TX")',
@@ -237,7 +237,7 @@ def test_errors_are_caught_and_words_are_branched_on(calc):
 
 def test_ranges_give_a_cell_each_with_errors_where_they_belong(calc):
     cells = {"A1": "CA", "B1": 94105, "A2": "CA", "B2": 98101, "A3": "CA", "B3": "none"}
-    cells |= {"A4": "", "A5": "LA", "B5": 70112, "A6": "OR", "B6": 97201}
+    cells |= {"A4": "", "A5": "LA", "B5": 70601, "A6": "OR", "B6": 97201}
     calc.do("open")
     calc.do("fill", cells=cells)
     arrays = {

@@ -69,7 +69,7 @@ STATES = [
     ("PR", "00901", "#UNSUPPORTED"),
     (DIVIDED, "94105", "#DIV/0!"),
     ("OR", "97201", 0),
-    ("LA", "70112", "#PARTIAL"),
+    ("LA", "70601", "#PARTIAL"),
 ]
 
 
@@ -162,9 +162,9 @@ CASES = [
     *(("SVC_TAX", cell(one), "CA", "94105", DAY, shows) for one, shows in AMOUNTS),
     *(("SVC_LOOKUP", rows, RATES, shows) for rows, shows in TABLES),
     ("SVC_TAX", cell(5), "CA", cell(None), DAY, BAD),
-    ("SVC_RATE", "LA", "70112", DAY, cell(" Partial"), 0.05),
-    ("SVC_RATE", "LA", "70112", DAY, cell(None), "#PARTIAL"),
-    ("SVC_RATE", "LA", "70112", DAY, cell("yes"), BAD),
+    ("SVC_RATE", "LA", "70601", DAY, cell(" Partial"), 0.05),
+    ("SVC_RATE", "LA", "70601", DAY, cell(None), "#PARTIAL"),
+    ("SVC_RATE", "LA", "70601", DAY, cell("yes"), BAD),
     ("SVC_RATE", "CA", [["94105"], [None], [94105], ["x"], ["#N/A"]], DAY,
      [[0.08625], [NONE], [0.08625], [BAD], ["#N/A"]]),
     ("SVC_RATE", [["CA"], ["WA"]], [[94105], ["98101"]], [[46054], ["2/15/2026"]],

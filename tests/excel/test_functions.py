@@ -25,7 +25,7 @@ DAY = "2026-07-01"
 
 @pytest.mark.parametrize("state", ["ID", "LA"])
 def test_a_rate_that_lacks_a_part_is_no_number_unless_the_formula_takes_it(state, desk):
-    zip_code = {"ID": "83702", "LA": "70112"}[state]
+    zip_code = {"ID": "83672", "LA": "70601"}[state]
     assert shown(desk, "SVC_STATUS", state, zip_code, DAY) == "partial"
     assert shown(desk, "SVC_RATE", state, zip_code, DAY) == "#PARTIAL"
     assert shown(desk, "SVC_TAX", 100.0, state, zip_code, DAY) == "#PARTIAL"
@@ -191,6 +191,24 @@ def test_warnings_are_sentences_and_empty_where_there_is_nothing_to_know(faults,
     assert new == "Something_new."
 
 
+def test_a_share_of_housing_is_a_fraction_and_decides_as_the_environment_says(
+    faults, scripted_desk, monkeypatch
+):
+    spans = {"code": "zip_spans_jurisdictions", "message": "several", "share": "0.9300"}
+    ends = {"lowest_combined_rate": "0.06250", "highest_combined_rate": "0.08250"}
+    faults.will(echoing(warnings=[spans | ends], confidence="medium"))
+    place = ("TX", "78701", DAY)
+    assert shown(scripted_desk, "SVC_FIELD", "lookup_share", *place) == 0.93
+    assert shown(scripted_desk, "SVC_FIELD", "needs_review", *place) is False
+    assert shown(scripted_desk, "SVC_STATUS", *place) == "ok"
+    monkeypatch.setenv("SVC_REVIEW_BELOW", "0.98")
+    assert shown(scripted_desk, "SVC_FIELD", "needs_review", *place) is True
+    assert shown(scripted_desk, "SVC_STATUS", *place) == "review"
+    assert "93.00% of the ZIP's housing" in shown(scripted_desk, "SVC_WARNINGS", *place)
+    fields = dict(row[:2] for row in shown(scripted_desk, "SVC_FIELDS"))
+    assert fields["lookup_share"] == "fraction: 0.93 is 93%"
+
+
 def test_source_and_time_of_one_cell_and_of_the_session(faults, scripted, scripted_desk):
     assert shown(scripted_desk, "SVC_SOURCE") == faults.base_url
     assert shown(scripted_desk, "SVC_ASOF") is None
@@ -274,9 +292,15 @@ def test_what_would_be_read_as_all_of_them_is_refused(name, cells, argument, reg
         (("state", "Location"), ("TX", "Austin"), "location=Austin"),
         (("state", "Location", "Place"), ("TX", "Dallas", "Austin"), "location=Austin"),
         (("state", "Location", "ZIP"), ("TX", "Dallas", "78701"), "zip=78701"),
+        (("state", "ZIP", "lat", "lng"), ("TX", "78701", 30.2672, -97.7431), "zip=78701"),
+        (
+            ("state", "ZIP", "lat", "lng"),
+            ("TX", None, 30.2672, -97.7431),
+            "lat=30.2672&lng=-97.7431",
+        ),
     ],
 )
-def test_a_table_with_the_heading_location(faults, scripted_desk, heads, cells, sent):
+def test_a_table_is_looked_up_by_the_headings_that_count(faults, scripted_desk, heads, cells, sent):
     shown(scripted_desk, "SVC_LOOKUP", [heads, cells], "combined_rate", True)  # noqa: FBT003
     assert [seen.target.partition("?")[2] for seen in faults.seen] == [sent]
 
@@ -398,7 +422,7 @@ def test_a_row_without_a_result_still_has_its_status(desk):
 
 def test_a_part_that_a_result_lacks_is_marked_and_one_that_is_whole_is_shown(desk):
     fields = [["state_rate", "county_rate", "combined_district_rate", "combined_rate"]]
-    louisiana, idaho = shown(desk, "SVC_LOOKUP", [["LA", "70112"], ["ID", "83702"]], fields)
+    louisiana, idaho = shown(desk, "SVC_LOOKUP", [["LA", "70601"], ["ID", "83672"]], fields)
     assert louisiana == [0.05, "#PARTIAL", "#PARTIAL", "#PARTIAL"]
     assert idaho == [0.06, 0.0, "#PARTIAL", "#PARTIAL"]
 

@@ -413,7 +413,7 @@ BOOKS = {
     "no status": lambda: with_cells(two_sheets(), "Orders", H9=None),
     "amount as text": lambda: with_cells(two_sheets(), "Orders", E9="1240.00"),
     "unknown place": lambda: with_cells(two_sheets(), "Lookup", A6="CA", B6="98101"),
-    "partial place": lambda: with_cells(two_sheets(), "Lookup", A6="LA", B6="70112"),
+    "partial place": lambda: with_cells(two_sheets(), "Lookup", A6="LA", B6="70601"),
     "by address": lambda: with_cells(
         two_sheets(),
         "Lookup",

@@ -36,9 +36,9 @@ MIXED = pd.DataFrame(
     {
         "order": [f"o{number}" for number in range(8)],
         "state": ["CA", "New Jersey", "la", "PR", "OR", None, "CA", "WA"],
-        "zip": ["94105", "7030", "70112", "00901", "97201.0", "see notes", "94105", None],
+        "zip": ["94105", "7030", "70601", "00901", "97201.0", "see notes", "94105", None],
         "city": [
-            *("San Francisco", "Hoboken", "New Orleans", "San Juan", "Seattle", None, "Oakland"),
+            *("San Francisco", "Hoboken", "Lake Charles", "San Juan", "Seattle", None, "Oakland"),
             "",
         ],
         "sold": ["2026-02-01", "2026-02-01", "2026-01-31", None, "2026-02-01", "", *LATER],

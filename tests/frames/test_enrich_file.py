@@ -286,7 +286,7 @@ def test_an_amount_that_may_be_that_of_the_order_is_no_sale_of_each_row(
     embedded, tmp_path, orders, sales
 ):
     """Without a tax nothing is asked, so that the dollars of a review are left out."""
-    rows = [["70801", "LA", one, "110.00"] for one in orders]
+    rows = [["70601", "LA", one, "110.00"] for one in orders]
     source = csv_file(tmp_path / "in.csv", [["zip", "state", "order number", "amount"], *rows])
     run = enrich_file(source, tmp_path / "out.csv", lookup={"as_of": False}, client=embedded)
     known = [part.sales for part in run.totals.by_use if part.sales]
@@ -298,11 +298,11 @@ def test_an_amount_that_may_be_that_of_the_order_is_no_sale_of_each_row(
 def test_a_file_has_the_review_of_its_whole_frame(embedded, tmp_path, monkeypatch, size, tax):
     monkeypatch.setattr("svc_tools.tables.tabular._BLOCK_BYTES", size)
     rows = [
-        ["70801", "LA", "Baton Rouge", f"{number * 13 % 500}.{number:02}"] for number in range(60)
+        ["70601", "LA", "Lake Charles", f"{number * 13 % 500}.{number:02}"] for number in range(60)
     ]
-    rows += [["75001", "TX", "Addison", "99.95"], ["83702", "ID", "Boise", "250.10"]]
+    rows += [["75001", "TX", "Addison", "99.95"], ["83672", "ID", "Weiser", "250.10"]]
     rows += [["99801", "AK", "Juneau", "70.00"], ["", "LA", "", "12.12"], ["", "", "", "1.00"]]
-    rows += [["00901", "PR", "San Juan", "40.00"], ["70801", "LA", "", "x"]]
+    rows += [["00901", "PR", "San Juan", "40.00"], ["70601", "LA", "", "x"]]
     source = csv_file(tmp_path / "in.csv", [["zip", "state", "city", "amount"], *rows])
     output = tmp_path / "out.parquet"
     lookup = {"as_of": False}
@@ -329,7 +329,7 @@ def test_lines_of_split_invoices_are_reviewed_as_in_the_whole_frame(
     rows = [
         [f"I{number % 7}" if number % 3 else f"one-{number}", *place, f"{number}.37", "1.10"]
         for number in range(60)
-        for place in [("70801", "LA") if number % 2 else ("75001", "TX")]
+        for place in [("70601", "LA") if number % 2 else ("75001", "TX")]
     ]
     source = csv_file(tmp_path / "in.csv", [["invoice", "zip", "state", "total", "free"], *rows])
     output = tmp_path / "out.parquet"
@@ -708,7 +708,7 @@ def test_a_moment_with_a_zone_keeps_it_in_a_sheet_and_long_texts_are_said_to_be_
 SHOWN = """\
 state,zip,date,amount
 NJ,07030,2026-08-03,129.99
-LA,70112,2026-08-03,10.00
+LA,70601,2026-08-03,10.00
 NJ,<b>no,2026-08-03,5.00
 """
 

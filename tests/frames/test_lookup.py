@@ -32,8 +32,8 @@ MIXED = pd.DataFrame(
     {
         "order": ["a", "b", "c", "d", "e", "f"],
         "state": ["CA", "New Jersey", "la", "PR", "OR", None],
-        "zip": ["94105", "7030", "70112", "00901", "97201.0", "see notes"],
-        "city": ["San Francisco", "Hoboken", "New Orleans", "San Juan", "Seattle", None],
+        "zip": ["94105", "7030", "70601", "00901", "97201.0", "see notes"],
+        "city": ["San Francisco", "Hoboken", "Lake Charles", "San Juan", "Seattle", None],
     },
     index=[10, 10, 7, 5, 3, 1],
 )

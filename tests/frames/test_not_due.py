@@ -205,7 +205,7 @@ def test_the_sales_of_a_seller_beside_those_of_a_marketplace_stay_to_review(embe
     rows = [
         ("direct", "CA", "94541"),
         ("marketplace", "CA", "94541"),
-        ("marketplace", "LA", "70112"),
+        ("marketplace", "LA", "70601"),
         ("marketplace", "CA", "00000"),
         ("", "CA", "94541"),
     ]
@@ -232,7 +232,7 @@ def test_the_sales_of_a_seller_beside_those_of_a_marketplace_stay_to_review(embe
 
 def test_a_command_that_is_strict_takes_what_is_not_due_as_done(tmp_path):
     path, output = tmp_path / "orders.csv", tmp_path / "out.csv"
-    rows = ["marketplace,LA,70112,2026-08-15,10.00", "direct,NJ,07030,2026-08-15,10.00"]
+    rows = ["marketplace,LA,70601,2026-08-15,10.00", "direct,NJ,07030,2026-08-15,10.00"]
     for lines, code in ((rows, 0), ([rows[0].replace("marketplace", "direct"), rows[1]], 1)):
         path.write_text("\n".join(["channel,state,zip,date,amount", *lines]))
         given = ("--tax", "amount", "--channel", "channel", "--strict", "--force", "--embedded")

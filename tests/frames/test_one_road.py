@@ -40,7 +40,7 @@ EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 
 PLACES = [
     *(("TX", "78701", "Austin"), ("TX", "78701", "Houston"), ("WA", "98101", None)),
-    *(("NY", "10001", None), (None, "7030", None), ("LA", "70112", "New Orleans")),
+    *(("NY", "10001", None), (None, "7030", None), ("LA", "70601", "Lake Charles")),
     *(("CA", "00000", None), ("PR", "00901", None), ("ZZ", "1", None), (None, None, None)),
     *(("CA", None, "San Francisco"), ("OR", "97201", None), ("KS", "66002", None)),
 ]
@@ -326,7 +326,7 @@ import pandas as pd
 import svc_tools, svc_tools.frames
 client = svc_tools.connect("embedded")
 assert client.base_url  # the port is the parent's
-frame = pd.DataFrame({"state": "LA", "zip": "70112", "as_of": ["2024-12-31", "2025-01-01"]})
+frame = pd.DataFrame({"state": "LA", "zip": "70601", "as_of": ["2024-12-31", "2025-01-01"]})
 child = os.fork()
 if child == 0:
     signal.alarm(50)  # a child that hangs must end

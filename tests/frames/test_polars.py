@@ -24,7 +24,7 @@ from svc_tools.nexus import read_register
 from svc_tools.tables.roles import ColumnError
 
 CELLS = {
-    "zip": st.sampled_from(["94105", "7030", "98101", "70112", "see notes", "00901", "", None]),
+    "zip": st.sampled_from(["94105", "7030", "98101", "70601", "see notes", "00901", "", None]),
     "state": st.sampled_from(["CA", "New Jersey", "WA", "la", "PR", None]),
     "sold": st.sampled_from([dt.date(2026, 2, 1), dt.date(2026, 1, 31), None]),
     "amount": st.sampled_from([10.0, 20.25, -12.5, 0.07, 1.005, 0.0, None]),

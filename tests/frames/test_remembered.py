@@ -274,7 +274,11 @@ def figures():
 
 
 def differences(made, expected):
-    """The figures that are others than expected; a report may have further rows."""
+    """The figures that are others than expected; a report may have further rows.
+
+    A new lookup may have further columns.
+    """
+    made["lookup"] = [label for label in made["lookup"] if label in expected["lookup"]]
     report, former = made.pop("report"), expected.pop("report")
     lost = [row for row in former["sums"] if row not in report["sums"]]
     lost += [report["lines"]] if report["lines"] != former["lines"] else []

@@ -135,6 +135,18 @@ def test_nothing_is_fetched_and_nothing_runs(page):
     assert any("default-src 'none'" in value for value in policy)
 
 
+def test_the_official_pages_of_states_are_links_and_no_address_of_the_data_is(page):
+    name = "the Comptroller's Sales Tax Rate Locator"
+    said = f'{name}: https://a.example/" onclick="x"'
+    made = page(enriched(row("TX", confidence="low"), row("TX", rate=None, lookup_error=said)))
+    links = [value for key, value in made.attributes if key == "href" and not value.startswith("#")]
+    assert set(links) == {"https://gis.cpa.texas.gov/search/"}
+    assert made.attributes.count(("rel", "noopener noreferrer")) == len(links)
+    assert not [key for key, _ in made.attributes if key == "onclick"]
+    assert said.removeprefix(name) in made.said
+    assert f"{name}: https://gis" not in made.said
+
+
 NASTY = st.one_of(
     st.text(),
     st.sampled_from(

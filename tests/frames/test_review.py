@@ -356,8 +356,10 @@ def test_rows_group_by_state_and_reason_with_their_exact_dollars():
     assert list(table.columns) == [
         *("state", "reason", "rows", "dollars", "meaning", "to_do", "where")
     ]
-    assert table["where"].tolist()[:2] == [lookup_page("NJ"), lookup_page("TX")]
-    assert "Sales Tax Rate Locator" in table["where"].tolist()[1]
+    assert table["where"].tolist()[:2] == [
+        "the New Jersey Division of Taxation's page of rates",
+        f"{lookup_page('TX')}: https://gis.cpa.texas.gov/search/",
+    ]
     assert table["rows"].sum() == made.totals.rows
 
 
@@ -444,12 +446,34 @@ def test_an_address_that_was_given_is_looked_up_with_the_state():
     )
     assert made.rows["review_to_do"].tolist() == [group.advice]
     assert made.groups["to_do"].tolist() == [group.advice]
-    assert made.groups["where"].tolist() == [page]
+    assert made.groups["where"].tolist() == [f"{page}: https://gis.cpa.texas.gov/search/"]
     both = enriched(given, row("TX", **rates))
     made = positioned(both).review
     (group,) = made.state_reasons
     assert f"where that was given already, look it up at {page}." in group.advice
     assert in_parts(both, 1).groups() == made.state_reasons
+
+
+def test_the_official_pages_are_listed_with_their_addresses_once():
+    rows = [row("TX", confidence="low"), row("TX", rate=None), row("WI", confidence="low")]
+    made = positioned(enriched(*rows)).review
+    text = " ".join(str(made).split())
+    assert text.count("https://gis.cpa.texas.gov/search/") == 1
+    assert "Where to look up single addresses TX: the Comptroller's" in text
+    assert "Sales Tax Rate Lookup, or its page of rates: https://www.revenue.wi.gov/Pages/" in text
+    shown = made._repr_html_()
+    link = '<a href="https://gis.cpa.texas.gov/search/" target="_blank" rel="noopener noreferrer">'
+    assert f"{link}the Comptroller&#39;s Sales Tax Rate Locator</a>" in shown
+    assert "</a>: https" not in shown
+    assert 'Revenue&#39;s Sales Tax Rate Lookup, or <a href="https://www.revenue.wi.gov/' in shown
+
+
+def test_a_state_without_a_sales_tax_has_no_official_page():
+    made = positioned(enriched(row("OR", rate=None), row("TX", rate=None))).review
+    where = dict(zip(made.by_state["state"], made.by_state["where"], strict=True))
+    assert pd.isna(where["OR"])
+    assert where["TX"].endswith("https://gis.cpa.texas.gov/search/")
+    assert "OR:" not in str(made)
 
 
 def test_a_partial_row_that_was_taxed_on_request_is_to_review_not_failed():

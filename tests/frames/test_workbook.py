@@ -141,6 +141,23 @@ def test_text_from_the_data_never_becomes_a_formula_or_a_link(written, tmp_path,
         assert not any(b"hyperlink" in parts.read(name) for name in sheets)
 
 
+def test_the_summary_links_the_official_page_of_each_state_once(written):
+    rows = [
+        row("TX", confidence="low"),
+        row("TX", rate=None),
+        row("NJ", rate=None),
+        row("AL", rate=None),
+    ]
+    sheet = written(enriched(*rows))["Summary"]
+    links = {cell.value: cell.hyperlink.target for line in sheet for cell in line if cell.hyperlink}
+    assert links == {
+        "The Comptroller's Sales Tax Rate Locator": "https://gis.cpa.texas.gov/search/",
+        "The Alabama Department of Revenue's local tax rate lookup by address": (
+            "https://www.alabamainteractive.org/ador_taxrate_lookup/welcome.action"
+        ),
+    }
+
+
 def test_failures_lists_the_rows_without_a_tax_with_reason_and_line(written):
     frame = enriched(row(), partial(), row(rate=None, lookup_error="no ZIP 00000"), row())
     first, second = table(written(frame)["Failures"])
@@ -405,7 +422,7 @@ def test_the_lines_of_the_sheet_are_the_rows_of_the_frame(embedded, as_csv, tmp_
         {
             "note": ['=HYPERLINK("http://127.0.0.1/","x")', "+1+1", "@SUM(1)", "plain"],
             "state": ["CA", "MA", "LA", "OR"],
-            "zip": ["94105", "2134", "70112", "97201"],
+            "zip": ["94105", "2134", "70601", "97201"],
             "order_date": pd.to_datetime(["2026-02-01"] * 4),
             "amount": ["4.00", "-19.99", "250.00", "10.00"],
         }

@@ -266,6 +266,15 @@ def test_a_span_has_the_result_of_each_of_its_days(client):
                 assert requested(client, replace(place, as_of=day)) == one, (place, day)
 
 
+def test_a_span_ends_where_a_table_does_and_where_one_that_agrees_is_a_year_old(client):
+    """New Orleans: its table was seen to 2024-07-31, and another one agreed in 2026-02."""
+    place = zip_place("LA", "70112")
+    days = [date(2024, 7, 31), date(2024, 8, 1), date(2027, 2, 28), date(2027, 3, 1)]
+    with Computed(client, detail=False) as run:
+        found = computed(run, place, *days)
+    assert [requested(client, replace(place, as_of=day)) for day in days] == found
+
+
 OF_MINNESOTA = [
     zip_place("MN", "55401"),
     zip_place("MN", "55401-1234"),
@@ -530,10 +539,10 @@ def test_a_place_that_raises_is_a_row_with_the_reason_that_a_request_has(
 ):
     bad, good = zip_place("TX", "79999"), zip_place("TX", "78702")
 
-    def broken(book, query, day):
+    def broken(book, query, day, spot=None):
         if query.zip == bad.zip:
             raise RuntimeError("a row of the book is odd")
-        return locate(book, query, day)
+        return locate(book, query, day, spot)
 
     monkeypatch.setattr(computing, "locate", broken)
     monkeypatch.setattr("svc_tools.service.ratebook.resolver.locate", broken)

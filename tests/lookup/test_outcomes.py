@@ -167,7 +167,7 @@ def test_the_time_of_a_response_is_stored_also_where_there_is_no_rate():
 
 @pytest.fixture(scope="module")
 def outcomes(service):
-    queries = {"NJ": "07030", "LA": "70112", "TX": "75703", "CA": "10001"}
+    queries = {"NJ": "07030", "LA": "70601", "TX": "75703", "CA": "10001"}
     places = [{"state": state, "zip": queries[state], "as_of": "2026-08-03"} for state in queries]
     with Svc(KEY, base_url=service) as client:
         return {item["state"]: one for item, one in lookup_many(places, client=client)}
@@ -356,3 +356,9 @@ def test_any_cells_are_one_reason_and_no_row_is_lost(cells):
     most = max(told, key=told.__getitem__)
     assert reason.startswith(f"zip: {most!r}")
     assert (f"(and {len(told) - 1:,} other value" in reason) is (len(told) > 1)
+
+
+def test_a_result_shows_the_share_of_the_housing_that_has_its_rate():
+    shown = Outcome("ok", None, found_as(share=9300))._repr_html_()
+    assert "Share of the ZIP" in shown
+    assert "93.00%" in shown

@@ -70,7 +70,7 @@ def test_what_lies_outside_says_where(text, said):
     assert refusal == Refusal("unsupported", found.reason)
 
 
-def test_the_mode_is_address_then_coordinates_then_zip_then_place():
+def test_the_mode_is_address_then_zip_then_coordinates_then_place():
     everything = {
         "state": "TX",
         "address": "500 W 2nd St",
@@ -81,12 +81,12 @@ def test_the_mode_is_address_then_coordinates_then_zip_then_place():
         "location": "Austin",
     }
     modes = []
-    for gone in (None, "address", "lat", "zip"):
+    for gone in (None, "address", "zip", "lat"):
         everything.pop(gone, None)
         if gone == "lat":
             everything.pop("lng")
         modes.append(asked(**everything).place.mode)
-    assert modes == ["address", "coordinates", "zip", "place"]
+    assert modes == ["address", "zip", "coordinates", "place"]
 
 
 @pytest.mark.parametrize(

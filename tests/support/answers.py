@@ -59,7 +59,11 @@ PLACES = _ZIPS | st.builds(
 """Any place that the types allow, not only those that cells can mean."""
 
 COMPONENTS = st.builds(Component, level=_TEXT, name=_TEXT, code=_MAYBE, units=_UNITS)
-_OF_FORMS = {"rate": st.none() | _UNITS, "truth": st.none() | st.booleans()}
+_OF_FORMS = {
+    "rate": st.none() | _UNITS,
+    "share": st.none() | st.integers(0, 10_000),
+    "truth": st.none() | st.booleans(),
+}
 _FACTS = {one.fact: _OF_FORMS.get(one.form, _MAYBE) for one in FACTS} | {
     "combined": _UNITS,
     "warnings": st.lists(_TEXT, max_size=3).map(tuple),

@@ -18,6 +18,7 @@ from svc_tools.show.codes import CONFIDENCES, codes_in, codes_of
 from svc_tools.tables.text_dtype import text_dtype
 
 RATE = pd.ArrowDtype(pa.decimal128(7, 5))
+SHARE = pd.ArrowDtype(pa.decimal128(5, 4))
 MONEY = pd.ArrowDtype(pa.decimal128(18, 2))
 DAY = pd.ArrowDtype(pa.date32())
 SOLD = date(2026, 5, 17)
@@ -136,6 +137,8 @@ def looked_up(lines, *, prefix="", detail=True, index=None, **columns):
 
 
 def _column(name, values):
+    if _FORMS[name] == "share":
+        return pd.array(dollars(values), dtype=SHARE)
     if _FORMS[name] == "rate":
         return pd.array(dollars(values), dtype=RATE)
     kinds = {"day": DAY, "truth": "boolean"}

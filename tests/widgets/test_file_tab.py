@@ -184,6 +184,20 @@ def with_every_option(tab, source):
     tab.columns.roles["city"].value = ("none", "")
 
 
+def test_the_share_of_housing_that_is_enough_is_a_field(tab, faults, tmp_path):
+    spans = {"code": "zip_spans_jurisdictions", "message": "several", "share": "0.9300"}
+    ends = {"lowest_combined_rate": "0.06250", "highest_combined_rate": "0.08250"}
+    faults.will(echoing(warnings=[spans | ends], confidence="medium"))
+    open_path(tab, csv_of(tmp_path / "orders.csv", LINES, OPTIONS))
+    tab.columns.date_format.value = "month first"
+    tab.columns.further["review_below"].value = "0.98"
+    click(tab, tab.run_button)
+    rows = cells_of(tab.result.written)
+    assert {row["lookup_review_reason"] for row in rows} == {"several_rates"}
+    assert {row["lookup_share"] for row in rows} == {"0.9300"}
+    assert "review_below=" in tab.code.code
+
+
 def test_shipping_exempt_and_invoice_are_chosen_beside_the_amount(tab, faults, tmp_path):
     with_every_option(tab, csv_of(tmp_path / "orders.csv", LINES, OPTIONS))
     click(tab, tab.run_button)

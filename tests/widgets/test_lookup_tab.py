@@ -340,6 +340,20 @@ def test_the_history_has_the_same_word_for_a_status_as_a_spreadsheet(tab, faults
     assert words == ["partial", "review", "ok"]
 
 
+def test_a_share_of_housing_is_enough_as_the_environment_says(tab, faults, monkeypatch):
+    spans = {"code": "zip_spans_jurisdictions", "message": "it lies in several", "share": "0.9300"}
+    ends = {"lowest_combined_rate": "0.06250", "highest_combined_rate": "0.08250"}
+    faults.will(echoing(warnings=[spans | ends], confidence="medium"))
+    look_up(tab)
+    assert "it lies in several" in text_of(tab.card.value).lower()
+    monkeypatch.setenv("SVC_REVIEW_BELOW", "0.98")
+    look_up(tab, place="78702")
+    assert "93.00% of the ZIP's housing has this one" in text_of(tab.card.value)
+    heads = tab.history.heads
+    words = [row["cells"][heads.index("Status") - 1] for row in tab.history.rows]
+    assert words == ["review", "ok"]
+
+
 def test_the_history_shows_an_earlier_answer_again_without_asking(tab, faults):
     faults.will(echoing(), answer(404, b'{"error": {"code": "NOT_FOUND"}}'), echoing())
     look_up(tab)

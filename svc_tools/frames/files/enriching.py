@@ -86,6 +86,7 @@ def enrich_file(
         columns: which of the lookup's columns to add, as for `df.svc.lookup()`; status and error
             always. "short" leaves out the parts of the tax too.
         detail: request the jurisdictions too.
+        review_below: as for `df.svc.lookup()`.
         sheet: the sheet of a workbook; by default the first visible one.
         delimiter: what separates the cells of a CSV; by default detected.
         encoding: the encoding of a CSV; by default detected.

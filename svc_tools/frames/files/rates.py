@@ -252,8 +252,8 @@ def _read_as(
     first: pd.DataFrame, inputs: Inputs, terms: Terms, source: AmountsOfTax | None
 ) -> tuple[str, tuple[str, ...]]:
     """`Layout.read`, and the sentences that say the same."""
-    used: dict[str, object] = dict(inputs.columns)
-    on_columns = used_notes(inputs.columns, {}, inputs.export)
+    used: dict[str, object] = {**inputs.used}
+    on_columns = used_notes(inputs.used, {}, inputs.export)
     sums: dict[str, str] = {}
     if terms.tax is not None and source is not None:
         goods, delivery = source.reading.in_words() if source.computed else ("", "")

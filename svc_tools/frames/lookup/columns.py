@@ -63,6 +63,14 @@ class Inputs:
     """How the dates of the column `as_of` are read."""
     reading: Reading = field(default_factory=Reading)
     """What the columns of the file mean, apart from its amounts."""
+    point_named: bool = True
+    """Whether the coordinates decide beside a ZIP or an address: not where they were only found."""
+
+    @property
+    def used(self) -> dict[str, Hashable]:
+        """The columns that are used for every row: not coordinates found beside a ZIP."""
+        passed = () if self.point_named else ("lat", "lng")
+        return {role: label for role, label in self.columns.items() if role not in passed}
 
     @property
     def export(self) -> Export | None:
@@ -147,14 +155,47 @@ def find_inputs(
     if dates.date_format and "as_of" not in {**columns, **scalars}:
         raise ValueError("date_format: no column is the date of the sale; choose it")
     billing = "" if export is None else _billing_note(export, frame)
-    used = used_notes(columns, scalars, export)
-    no_state = "" if "state" in named else _no_state_note(columns.keys() | scalars.keys(), left)
-    notes = tuple(filter(None, (*used, *usual.notes, no_state, billing, note)))
+    inputs = Inputs(columns, scalars, (), style, point_named=_decides(columns, scalars, named))
+    used = used_notes(inputs.used, scalars, export)
+    known = inputs.used.keys() | scalars.keys()
+    no_state = "" if "state" in named else _no_state_note(known, left)
+    points = _points_note(inputs, named, left)
+    notes = tuple(filter(None, (*used, *usual.notes, points, no_state, billing, note)))
     own = free_labels(frame)
     reading = (
         rows_of_file(frame, own, columns) if export is None else reading_of_export(export, own)
     )
-    return Inputs(columns, scalars, notes, style, reading)
+    return replace(inputs, notes=notes, reading=reading)
+
+
+def _decides(
+    columns: Mapping[str, Hashable], scalars: Mapping[str, object], named: Mapping[str, object]
+) -> bool:
+    """Whether coordinates decide: they were named, or stand beside neither a ZIP nor an address."""
+    if "lat" not in columns or "lat" in named or "lng" in named:
+        return True
+    return {"zip", "address"}.isdisjoint(columns.keys() | scalars.keys())
+
+
+def _points_note(inputs: Inputs, named: Mapping[str, object], left: Iterable[Hashable]) -> str:
+    """That coordinates were found and not used, and how they are."""
+    if not inputs.point_named:
+        lat, lng = (repr(inputs.columns[role]) for role in _PAIR)
+        return (
+            "coordinates found, not used where a row has a ZIP or an address:"
+            f" lat={lat}, lng={lng} use them"
+        )
+    if not _PAIR.keys().isdisjoint(inputs.columns.keys() | named.keys()):
+        return ""
+    found = [(role[0], label) for label in left if (role := place_role(label))]
+    each = {one: [repr(label) for role, label in found if role == one] for one in _PAIR}
+    if not all(each.values()):
+        return ""
+    which = ", ".join(f"{role}={' or '.join(labels)}" for role, labels in each.items())
+    return f"coordinates found, not used: {which} use them"
+
+
+_PAIR = dict.fromkeys(("lat", "lng"))
 
 
 def _as_given(
@@ -269,7 +310,9 @@ def propose(frame: pd.DataFrame) -> Proposal:
         sample=lambda label: _texts(first_column(frame, label)),
         rows=partial(sampled_rows, frame),
     )
-    found = usual.columns
+    found = dict(usual.columns)
+    if not _decides(found, {}, {}):  # who shows these as named would have them used
+        found = {role: label for role, label in found.items() if role not in _PAIR}
     unclear = {
         problem.role: problem.candidates
         for problem in usual.problems

@@ -45,7 +45,7 @@ from svc_tools.lookup.troubles import counted_alike
 from svc_tools.show.codes import unknown_warnings
 from svc_tools.show.display import capital, unknown_warnings_sentence
 from svc_tools.show.meters import Bar, say
-from svc_tools.tables.places import GRAINS
+from svc_tools.tables.places import GRAINS, UNUSED_POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -191,8 +191,13 @@ def notes_of(survey: Survey) -> list[str]:
 
 
 def repairs_of(survey: Survey) -> list[str]:
-    """How many rows were corrected."""
-    counted = ((text, survey.queries.count(attribute)) for attribute, text in REPAIRS.items())
+    """How many rows were corrected, and of how many the coordinates are not used."""
+    counted = [(text, survey.queries.count(attribute)) for attribute, text in REPAIRS.items()]
+    unused = survey.queries.unused_points()
+    counted += [
+        (f"rows whose coordinates are not used ({UNUSED_POINTS[why]})", unused[why])
+        for why in UNUSED_POINTS
+    ]
     return [f"{text}: {count:,}" for text, count in counted if count]
 
 

@@ -160,13 +160,14 @@ class _Values:
 
     @cached_property
     def warnings(self) -> _Coded:
-        """The warnings, each once, and `place_input_mismatch` where the row names another city."""
-        if {None}.issuperset(map(attrgetter("named_city"), self.queries.parts)):
+        """The warnings, each once, and those of how the row names its place (`warnings_of`)."""
+        if {(None, None)}.issuperset(map(_NAMED, self.queries.parts)):
             return self.coded("warnings").of(lambda codes: tuple(dict.fromkeys(codes or ())))
         pairs, first = combined_codes([self.of_query, self.queries.part_of], len(self.of_query))
         found = map(self.found.__getitem__, self.of_query[first].tolist())
         parts = map(self.queries.parts.__getitem__, self.queries.part_of[first].tolist())
-        of_pairs = _coded(list(map(warnings_of, found, map(attrgetter("named_city"), parts))))
+        each = zip(found, map(_NAMED, parts), strict=True)
+        of_pairs = _coded([warnings_of(result, *named) for result, named in each])
         return _Coded(of_pairs.codes[pairs], of_pairs.distinct, of_queries=True)
 
     @cached_property
@@ -265,6 +266,7 @@ class _Values:
         return self.coded("edition").of(lambda edition: edition or self.who.edition)
 
 
+_NAMED = attrgetter("named_city", "point_not_used")
 _AS_OF = (None, "unverified", "verified")
 
 

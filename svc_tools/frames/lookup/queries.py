@@ -21,6 +21,7 @@ from svc_tools.base.memory import all_stay
 from svc_tools.frames.orders.orders import Orders
 from svc_tools.frames.values.arrow import bytes_of, ends_of, is_text
 from svc_tools.lookup.plan import Refused
+from svc_tools.tables.cells import text_of
 from svc_tools.tables.dates import HOURS_BEHIND, NoDate, parse, read, read_one, same_zone
 from svc_tools.tables.places import NO_DATE, Cells, PlaceQuery, Refusal, first_day, on_days, where
 
@@ -63,6 +64,17 @@ class Queries:
         """How many rows have a query with this attribute set."""
         flags = [getattr(part, attribute) is True for part in self.parts]
         return int(self.rows[self.of_parts(flags, bool)].sum()) if True in flags else 0
+
+    def unused_points(self) -> Counter[str]:
+        """How many rows have coordinates that were named and are not used, by why."""
+        rows: Counter[str] = Counter()
+        whys = [part.point_not_used for part in self.parts]
+        if any(whys):
+            of_part = np.bincount(self.part_of, self.rows, len(self.parts)).astype(np.int64)
+            for why, count in zip(whys, of_part.tolist(), strict=True):
+                if why:
+                    rows[why] += count
+        return rows
 
     def refused(self) -> tuple[Refused, ...]:
         """The rows that are never looked up, by reason; the most frequent first."""
@@ -152,7 +164,7 @@ class ParsedRows:
         """
         labels = [label for role, label in inputs.columns.items() if role != "as_of"]
         with all_stay():
-            codes, columns, count = _distinct(self.frame, list(dict.fromkeys(labels)))
+            codes, columns, count = _distinct(self.frame, list(dict.fromkeys(labels)), inputs)
             parts = _places(inputs, columns, count)
         part_of, date_of = np.arange(count), np.zeros(count, np.intp)
         dates: Sequence[date | Refusal | None] = [None]
@@ -220,7 +232,9 @@ def _places(
     kinds = [_kind(column.uniques) for column in roles.values()]
     kinds += [_kind([value]) for value in scalars.values()]
     # columns of mixed types are not remembered: 1, 1.0 and True are equal keys
-    remembered = {} if None in kinds or count > _REMEMBERED else _memory((names, tuple(kinds)))
+    named = inputs.point_named
+    is_new = None in kinds or count > _REMEMBERED
+    remembered = {} if is_new else _memory((names, tuple(kinds), named))
     cells = [column.cells() for column in roles.values()]
     cells += [[value] * count for value in scalars.values()]
     rows = zip(*cells, strict=True)
@@ -229,7 +243,8 @@ def _places(
     for row in rows:
         query = get(row)
         if query is None:
-            query = remembered[row] = where(Cells(**dict(zip(names, row, strict=True))))
+            cells_of_row = Cells(**dict(zip(names, row, strict=True)))
+            query = remembered[row] = where(cells_of_row, point_named=named)
         add(query)
     return questions
 
@@ -420,10 +435,19 @@ def distinct_rows(frame: pd.DataFrame, labels: list[Hashable]) -> tuple[np.ndarr
 
 
 def _distinct(
-    frame: pd.DataFrame, labels: list[Hashable]
+    frame: pd.DataFrame, labels: list[Hashable], inputs: Inputs
 ) -> tuple[np.ndarray, dict[Hashable, _Column], int]:
-    """For each row the number of its distinct combination, their columns, and their number."""
+    """For each row the number of its distinct combination, their columns, and their number.
+
+    Coordinates that are not used beside a ZIP are left out there: few of them are equal.
+    """
     known = {label: factorized(frame[label]) for label in labels}
+    if not inputs.point_named and "zip" in inputs.columns:
+        by_row, values = known[inputs.columns["zip"]]
+        there = np.array([*(text_of(value) is not None for value in values), False])[by_row]
+        for label in (inputs.columns["lat"], inputs.columns["lng"]):
+            codes, values = known[label]
+            known[label] = np.where(there, -1, codes), values
     codes, first = combined_codes([by_row for by_row, _ in known.values()], len(frame))
     columns = {
         label: _Column(values, by_row.take(first)) for label, (by_row, values) in known.items()

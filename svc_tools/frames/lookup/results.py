@@ -203,6 +203,7 @@ def record_of(
             "columns": {role: _json(label) for role, label in inputs.columns.items()},
             "scalars": {role: _json(value) for role, value in inputs.scalars.items()},
             "tz": None if inputs.style.terms.tz is None else str(inputs.style.terms.tz),
+            **({} if inputs.point_named else {"point_named": False}),
         },
         # without them the lookup of a file is not read again: its columns cannot be named
         "dates": inputs.style.as_json() if all(map(_is_held, inputs.columns.values())) else None,
@@ -239,7 +240,14 @@ def _lookup(prefix: str, record: Mapping[str, Any], labels: Sequence[Hashable]) 
         reading = Reading() if export is None else reading_of_export(export, labels)
     return UsedLookup(
         prefix=prefix,
-        inputs=Inputs(columns, scalars, (), DateStyle.from_json(record["dates"]), reading),
+        inputs=Inputs(
+            columns,
+            scalars,
+            (),
+            DateStyle.from_json(record["dates"]),
+            reading,
+            record["inputs"].get("point_named", True),
+        ),
         source=Source(record["address"], record["account"]),
         service=ServiceName(record["service"], record["edition"]),
         detail=record["detail"],

@@ -268,7 +268,8 @@ class ServiceSource(ResultSource):
         """How many of the lookups are in the cache."""
         if self._cache is None:
             return 0
-        return len(self._cache.known(self.source, wanted.dated(), detail=self._options.detail))
+        sent = [place.as_sent() for place in wanted.dated()]
+        return len(self._cache.known(self.source, sent, detail=self._options.detail))
 
     def quota(self) -> int | None:
         """How many lookups the account had left, as the cache remembers it."""

@@ -22,12 +22,13 @@ from svc_tools.frames.reports.facts import stake_sentence
 from svc_tools.frames.reports.page import contents_of, write_page
 from svc_tools.frames.reports.xlsx import Column, column_letters, open_book
 from svc_tools.frames.review.aggregates import shares_sentence
+from svc_tools.frames.review.review import official_pages_of
 from svc_tools.frames.review.split import dollars_known
 from svc_tools.frames.taxes.taxed_rows import goods_of
 from svc_tools.frames.values.money import money
 from svc_tools.show import display
 from svc_tools.show.codes import meaning_of
-from svc_tools.show.display import FIRST_ROW, as_columns, counted, number
+from svc_tools.show.display import FIRST_ROW, as_columns, capital, counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -221,6 +222,7 @@ def write_summary(sheet: Sheet, facts: Facts, ties: Ties | None, left_out: str =
     row = _uses(sheet, 3, summary.by_use)
     row = _facts(sheet, row, facts, left_out)
     row = _to_review(sheet, row, facts.review.state_reasons)
+    row = _official_pages(sheet, row, facts.review.state_reasons)
     if summary.money is not None:
         row = _by_confidence(sheet, row, summary)
         row = _by_level(sheet, row, facts)
@@ -305,6 +307,19 @@ def _to_review(sheet: Sheet, row: int, groups: Sequence[StateReason]) -> int:
     if rest:
         rows = counted(sum(group.rows for group in rest), "row")
         sheet.put(row, 0, f"and {rows} in {len(rest):,} more groups: see the sheet Review")
+        row += 1
+    return row + 1
+
+
+def _official_pages(sheet: Sheet, row: int, groups: Sequence[StateReason]) -> int:
+    """Link the states' official pages that the groups name; the next free row."""
+    pages = official_pages_of(groups)
+    if not pages:
+        return row
+    row = _header(sheet, row, "Where to look up single addresses", ("State", "Official page"))
+    for state, page in pages.items():
+        sheet.put(row, 0, state)
+        sheet.link(row, 1, capital(page.other or page.lookup), page.url)
         row += 1
     return row + 1
 

@@ -222,6 +222,10 @@ class Sheet:
         else:
             self.own.write_number(row, column, content, look)
 
+    def link(self, row: int, column: int, text: str, url: str) -> None:
+        """Write a text that leads to a web address; never an address from the data."""
+        self.own.write_url(row, column, url, self.format("link"), text)
+
     def formula(self, row: int, column: int, formula: str, value: object, kind: str) -> None:
         """Write a formula with its value; never a text from the data."""
         self.own.write_formula(row, column, formula, self.format(kind), value)
@@ -306,6 +310,7 @@ _LOOKS: Looks = {
     "date": {"num_format": "yyyy-mm-dd", "align": "left"},
     "time": {"num_format": "yyyy-mm-dd hh:mm:ss", "align": "left"},
     "utc": {"num_format": 'yyyy-mm-dd hh:mm:ss "UTC"', "align": "left"},
+    "link": {"font_color": "#0563C1", "underline": 1, "align": "left", "indent": 1},
     "title": {"bold": True, "font_size": 16},
     "section": {"bold": True, "font_size": 12},
     "header": _HEADER,

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from svc_tools.frames.taxes.not_due import NotDue
     from svc_tools.frames.taxes.taxed_rows import Goods
     from svc_tools.show.codes import AddressGiven
+    from svc_tools.show.official_pages import OfficialPage
 
 REVIEW_COLUMNS = (
     "review_dollars",
@@ -103,15 +104,22 @@ class StateReason:
         return what_to_do(self.reason, self.state, address=self.address)
 
     @property
-    def where(self) -> str:
-        """Where to do it: the state's own lookup page by its name; empty where that is no help."""
+    def page(self) -> OfficialPage | None:
+        """Where to do it: the state's official page; `None` where that is no help."""
         return where_to_do(self.reason, self.state)
 
     @property
+    def where(self) -> str:
+        """The same as text, with its web address; empty where there is none."""
+        return _where(self.reason, self.state)
+
+    @property
     def advice(self) -> str:
-        """What to do, and where."""
-        named = not self.where or self.where in self.to_do
-        return self.to_do if named else f"{self.to_do} Where: {self.where}."
+        """What to do, and where by name."""
+        page = self.page
+        if page is None or page.name in self.to_do:
+            return self.to_do
+        return f"{self.to_do} Where: {page.name}."
 
 
 @dataclass(slots=True)
@@ -381,6 +389,17 @@ def state_reason_table(
     return Table((*heads, prose("What to do, and where")), rows, title, more if rest else None)
 
 
+def official_pages_of(groups: Iterable[StateReason]) -> dict[str, OfficialPage]:
+    """The official pages with a web address that groups of rows to review name, by state."""
+    return {group.state: group.page for group in groups if group.page and group.page.url}
+
+
+def official_pages_note(groups: Iterable[StateReason]) -> Note | None:
+    """The same as lines of text: a terminal has no other links."""
+    lines = [f"{state}: {page.text}" for state, page in official_pages_of(groups).items()]
+    return Note("Where to look up single addresses", lines) if lines else None
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewTotals:
     """How much there is to review; dollars are exact to the cent, without the sign of refunds.
@@ -511,7 +530,8 @@ class Review:
 
     def parts(self) -> tuple[Note | Table, ...]:
         """The review for display: the sentence, reasons, places, rows."""
-        return Note(self.sentence, self._sentences), *self._tables
+        pages = official_pages_note(self.state_reasons)
+        return Note(self.sentence, self._sentences), *self._tables, *filter(None, (pages,))
 
     def as_json(self) -> dict[str, object]:
         """Plain values for a program; dollars as text with two decimals."""
@@ -693,7 +713,7 @@ def _groups(
             "rows": sizes,
             "dollars": money_column(stakes),
             "to_do": text_column(advice),
-            "where": text_column(where_to_do(_first(codes), state) for state, _, codes in keys),
+            "where": text_column(_where(_first(codes), state) for state, _, codes in keys),
         }
     )
 
@@ -757,6 +777,11 @@ def _advice_of_rows(
         _advice_on(cell, state, "all" if share == "all" else "no") for cell, state, share in rows
     ]
     return Coded(codes, tuple(texts))
+
+
+def _where(code: str, state: str) -> str:
+    page = where_to_do(code, state)
+    return "" if page is None else page.text
 
 
 def _first(codes: tuple[str, ...]) -> str:

@@ -502,7 +502,7 @@ _COVERS = {
     "E": "the state part only",
     "none": "nothing: no state tax, local taxes unknown",
 }
-_TOWNS = "the boroughs and towns of a transcribed table only; no state tax"
+_TOWNS = "some boroughs and towns only; no state tax"
 _BEST_CONFIDENCE = {
     "A": "high",
     "B": "high",
@@ -642,9 +642,14 @@ def _main_source(groups: list[tuple[RateRow, ...]]) -> str:
 
 
 def _local_until(book: Book, local: list[tuple[RateRow, ...]]) -> date:
-    """The last day that local rates are good for: of every source that has a fifth of them."""
-    counts = Counter(rows[-1].source for rows in local)
-    main = [key for key, count in counts.items() if count * 5 >= len(local)]
+    """The last day that local rates are good for: of every source that has a fifth of them.
+
+    Where none has as many, of the one that has most.
+    """
+    known = [rows[-1].source for rows in local if rows[-1].use != "unknown"]
+    counts = Counter(known or [rows[-1].source for rows in local])
+    most = max(counts.values())
+    main = [key for key, count in counts.items() if count * 5 >= counts.total() or count == most]
     return min(book.sources[key].local_until for key in main)
 
 

@@ -1,29 +1,35 @@
 """From coordinates to the areas they may lie in.
 
-The county comes from a map of simplified county boundaries (`bokeh_sampledata`, searched with
-shapely), the city from the limits of cities where the book has them (`city_limits`), else from the
-ZIP place nearest to the point within that county.
+The county comes from a map of simplified county boundaries (`county_map`), the city from the limits
+of cities where the book has them (`city_limits`), else from the ZIP place nearest to the point
+within that county.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from svc_tools.base.extras import needs
 from svc_tools.service.ratebook.by_zip import locate_zip
+from svc_tools.service.ratebook.county_map import (
+    METERS,
+    Hit,
+    counties_at,
+    counties_near,
+    where_map_ends,
+)
 from svc_tools.service.ratebook.gazetteer import areas_of_place, bases_of, no_rate, own_areas
-from svc_tools.service.ratebook.names import OUTSIDE, present_county
+from svc_tools.service.ratebook.names import OUTSIDE
 from svc_tools.service.ratebook.query import AreaOption, Limit, Location, NotResolved
 from svc_tools.service.ratebook.rating import DOUBTS, near_map_edge, near_state_line, off_map
 from svc_tools.service.ratebook.schema import PlaceRow
 
+with needs("A lookup by coordinates", "service"):
+    import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-
-    import numpy as np
-    from shapely import STRtree
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.rating import AdvisoryFields
@@ -31,14 +37,8 @@ if TYPE_CHECKING:
 
     Numbers = np.ndarray[Any, np.dtype[Any]]
 
-_NEAR_DEGREES = 0.01
-"""Within this (about a kilometer) the simplified boundaries do not tell two counties apart."""
 _TOWN_DEGREES = 0.05
 """A place this near (about five kilometers) may reach a point that is nearer to another."""
-_EDGE_SHARE = 0.02
-"""Slivers between simplified boundaries are no edge of the map."""
-_METERS = 111_195.0
-"""Of a degree of latitude."""
 _TOWNS_TAX = frozenset({"VT"})
 """States where towns tax, which the limits of cities do not have."""
 _NEW_RADII = 2.0
@@ -103,8 +103,8 @@ def survey(
         points: latitudes and longitudes in degrees.
         reach: how far limits matter.
     """
-    lats, lngs = _arrays(points)
-    spots = [Spot(*found) for found in _counties(lats, lngs)]
+    lats, lngs = np.array(points, float).T
+    spots = [Spot(*found) for found in counties_near(lats, lngs)]
     limits = None if state in _TOWNS_TAX else book.city_limits(state)
     if limits is not None:
         around = limits.around(lats, lngs, inside=reach.inside[-1][0], outside=reach.outside[-1][0])
@@ -125,19 +125,11 @@ def survey(
             ):
                 if found.place:
                     spots[n] = spots[n]._replace(elsewhere=other)
-    ends = frozenset(_where_map_ends(spots, lats, lngs))
-    return [
-        spot._replace(at_edge=False) if spot.at_edge and n not in ends else spot
-        for n, spot in enumerate(spots)
-    ]
-
-
-def _arrays(points: Sequence[tuple[float, float]]) -> tuple[Numbers, Numbers]:
-    with needs("A lookup by coordinates", "service"):
-        import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
-
-    lats, lngs = np.array(points, float).T
-    return lats, lngs
+    near = [n for n, spot in enumerate(spots) if spot.at_edge]
+    for n, ends in zip(near, where_map_ends(lats[near], lngs[near]) if near else (), strict=True):
+        if spots[n].place or not ends:
+            spots[n] = spots[n]._replace(at_edge=False)
+    return spots
 
 
 def locate_point(
@@ -286,7 +278,7 @@ def _by_limits(
     hits = [hit for hit in spot.hits if hit.state == state]
     grown, fresh = _changes(book, state)
     new = () if spot.place or not fresh else tuple(_reached(fresh, point))
-    kind = _kind(book, state, spot, hits, reach, grown, new)
+    kind = _kind(book, state, spot, hits, reach, grown=grown, new=new)
     memo = ("point", state, kind)
     choice = book.memo.get(memo)
     if not isinstance(choice, _Choice):
@@ -329,6 +321,7 @@ def _kind(
     spot: Spot,
     hits: Sequence[Hit],
     reach: Reach,
+    *,
     grown: Collection[str],
     new: Sequence[tuple[str, float]],
 ) -> Kind:
@@ -361,14 +354,15 @@ def _doubt(meters: float, steps: Sequence[tuple[float, str]]) -> str:
 
 def _choice(book: Book, state: str, kind: Kind) -> _Choice:
     """The area of a kind of points, and those beyond the limits near by, the likeliest first."""
-    chosen, *others = [*_areas(book, state, kind.place, (kind.county,)), None]
-    if chosen is None:
+    here = _areas(book, state, kind.place, (kind.county,))
+    if not here:
         return _Choice((), ())
+    chosen = here[0]
     where = _called(book, state, kind.place, kind.county)
     options = {chosen.id: AreaOption(chosen, f"lies in {where}")}
     doubts: dict[str, tuple[str, list[str]]] = {}
     beyond: list[tuple[Area, str, str | None, str]] = [
-        (area, "unplaced", None, where) for area in others if area
+        (area, "unplaced", None, where) for area in here[1:]
     ]
     beyond += _beyond(book, state, kind)
     beyond.sort(key=lambda found: DOUBTS.index(found[1]))
@@ -387,21 +381,16 @@ def _beyond(book: Book, state: str, kind: Kind) -> Iterator[tuple[Area, str, str
     """The areas beyond the limits near a point: the doubt each raises, its key, and its name."""
     counties = (kind.county, *(fips for fips, _ in kind.lines))
     for code, doubt in kind.limits:
-        if code:
-            for area in _areas(book, state, code, counties):
-                yield area, doubt, code, _called(book, state, code, kind.county)
-            continue
-        for fips in counties:
-            for area in bases_of(book, state, fips):
-                yield area, doubt, code, _called(book, state, code, fips)
+        for area in _areas(book, state, code, counties):
+            yield area, doubt, code, _called(book, state, code, area.counties[0])
     own = _counties_of(book, state, kind.place) if kind.place else counties
     for fips, doubt in kind.lines:
-        if fips in own:
-            for area in _areas(book, state, kind.place, (fips,)):
-                yield area, doubt, f"county {fips}", book.counties[state, fips].name
+        name = book.counties[state, fips].name
+        here = _areas(book, state, kind.place, (fips,)) if fips in own else ()
+        yield from ((area, doubt, f"county {fips}", name) for area in here)
     for code in kind.new:
-        for area in own_areas(book, state, _place(book, state, code)):
-            yield area, "new", f"new {code}", area.name
+        areas = own_areas(book, state, _place(book, state, code))
+        yield from ((area, "new", f"new {code}", area.name) for area in areas)
 
 
 def _areas(book: Book, state: str, code: str, counties: Sequence[str]) -> list[Area]:
@@ -470,7 +459,7 @@ def _reached(
 def _apart(one: tuple[float, float], other: tuple[float, float]) -> float:
     """The meters between two points that are not far apart."""
     narrow = math.cos(math.radians((one[0] + other[0]) / 2))
-    return _METERS * math.hypot(one[0] - other[0], (one[1] - other[1]) * narrow)
+    return METERS * math.hypot(one[0] - other[0], (one[1] - other[1]) * narrow)
 
 
 def _at_the_edge(
@@ -560,109 +549,12 @@ def _hint(book: Book, state: str, lat: float, lng: float, detail: dict[str, obje
     return ""
 
 
-class Hit(NamedTuple):
-    """One county at a point, or near it: how far away (0 when the point lies in it)."""
-
-    state: str
-    county: str
-    degrees: float
-    meters: float
-
-
-class _Map(NamedTuple):
-    tree: STRtree
-    boundaries: Numbers
-    counties: list[tuple[str, str]]
-
-
-@lru_cache(maxsize=1)
-def _map() -> _Map:
-    """The boundaries of every county, read on the first lookup by coordinates."""
-    with needs("A lookup by coordinates", "service"):
-        from bokeh_sampledata.us_counties import (  # noqa: PLC0415 - heavy, and seldom needed
-            records,
-        )
-        from shapely import STRtree, boundary  # noqa: PLC0415 - the same
-
-    rows = records()
-    shapes = [row["geometry"] for row in rows]
-    return _Map(
-        STRtree(shapes),
-        boundary(shapes),
-        [(row["state"], present_county(row["fips"])[2:]) for row in rows],
-    )
-
-
-def counties_at(lat: float, lng: float) -> list[Hit]:
-    """The counties a point lies in or within about a kilometer of, the nearest first.
-
-    The boundaries reach out over the coastal waters; a point that lies in none is at sea, or in
-    another country.
-    """
-    return list(_counties(*_arrays([(lat, lng)]))[0][0])
-
-
-def _counties(lats: Numbers, lngs: Numbers) -> list[tuple[tuple[Hit, ...], bool]]:
-    """The counties at each point as by `counties_at`, and whether a boundary is that near."""
-    county_map = _map()
-    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
-    import shapely  # noqa: PLC0415 - the same
-
-    points = shapely.points(lngs, lats)
-    of, at = county_map.tree.query(points, predicate="dwithin", distance=_NEAR_DEGREES)
-    shapes = county_map.tree.geometries[at]
-    degrees = shapely.distance(shapes, points[of])
-    meters = degrees * 0.0
-    away = np.flatnonzero(degrees)
-    if len(away):
-        ends = shapely.get_coordinates(shapely.shortest_line(points[of[away]], shapes[away]))
-        east, north = (ends[1::2] - ends[::2]).T
-        narrow = np.cos(np.radians(lats[of[away]]))
-        meters[away] = _METERS * np.hypot(east * narrow, north)
-    near = np.zeros(len(points), bool)
-    near[of[away]] = True
-    alone = np.flatnonzero(~near[of])
-    edges = county_map.boundaries[at[alone]]
-    near[of[alone]] = shapely.dwithin(edges, points[of[alone]], _NEAR_DEGREES)
-    found: list[list[Hit]] = [[] for _ in points]
-    for n, county, far, distance in zip(
-        of.tolist(), at.tolist(), degrees.tolist(), meters.tolist(), strict=True
-    ):
-        found[n].append(Hit(*county_map.counties[county], far, distance))
-    for hits in found:
-        if len(hits) > 1:
-            hits.sort(key=lambda hit: (hit.degrees, hit.state, hit.county))
-    return [(tuple(hits), edge) for hits, edge in zip(found, near.tolist(), strict=True)]
-
-
-def _where_map_ends(spots: Sequence[Spot], lats: Numbers, lngs: Numbers) -> list[int]:
-    """The positions of points within about a kilometer of which the map ends.
-
-    There the sea, Canada or Mexico are that near.
-    """
-    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
-    import shapely  # noqa: PLC0415 - the same
-
-    near = [n for n, spot in enumerate(spots) if spot.at_edge and spot.hits and not spot.place]
-    if not near:
-        return []
-    county_map = _map()
-    around = shapely.buffer(shapely.points(lngs[near], lats[near]), _NEAR_DEGREES)
-    of, at = county_map.tree.query(around, predicate="intersects")
-    parts = shapely.area(shapely.intersection(around[of], county_map.tree.geometries[at]))
-    land = np.bincount(of, parts, len(near))
-    ends = shapely.area(around) - land > _EDGE_SHARE * shapely.area(around)
-    return [n for n, end in zip(near, ends.tolist(), strict=True) if end]
-
-
 def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> list[PostalRow]:
     """The ZIP places a point may belong to, the nearest first; empty where none is known.
 
     They are those of its county, or of the state when that has none: the nearest, and each that
     is not twice as far, or within about five kilometers.
     """
-    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
-
     away, places = _apart_from_places(book, state, county, lat, lng)
     if not places:
         return []
@@ -681,8 +573,6 @@ def _apart_from_places(
     book: Book, state: str, county: str, lat: float, lng: float
 ) -> tuple[Numbers, list[PostalRow]]:
     """The ZIP places of a county, and the squares of their distances in degrees."""
-    import numpy as np  # noqa: PLC0415 - heavy, and seldom needed
-
     memo = ("places in arrays", state, county)
     known = book.memo.get(memo)
     if not isinstance(known, tuple):

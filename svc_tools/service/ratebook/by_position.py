@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 REACHES = {
     "given": GIVEN,
     "exact": Reach(
-        inside=((300, "apart"), (500, "near")),
-        outside=((300, "apart"), (500, "near"), (1000, "far")),
+        inside=((300, "apart"), (500, "inexact")),
+        outside=((300, "apart"), (500, "inexact"), (1000, "far")),
         county=((500, "apart"),),
     ),
     "similar": Reach(
@@ -111,10 +111,11 @@ def _contradiction(book: Book, query: Query, position: Position, found: Location
     parts = address_parts(book, query) if position.city else None
     if parts is None or not parts.city:
         return ""
-    keys = keys_of(place_names(book, query.state), parts.city)
+    if name_key(position.city) in keys_of(place_names(book, query.state), parts.city):
+        return ""
     zip5 = position.zip[:5] or found.zip
-    if name_key(position.city) in keys or (
-        zip5 and is_name_of(book, query.state, zip5, parts.city)
+    if zip5 and all(
+        is_name_of(book, query.state, zip5, city) for city in (parts.city, position.city)
     ):
         return ""
     return f"its city is {position.city}, not {parts.city}"

@@ -9,6 +9,7 @@ import io
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from svc_tools.base.extras import needs
+from svc_tools.service.ratebook.county_map import METERS
 
 with needs("A lookup by coordinates", "service"):
     import numpy as np
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
 
 _UNIT = 1e-5
 """Degrees of the whole numbers in a file."""
-_METERS = 111_195.0
-"""Of a degree of latitude."""
 _LONGEST = 16
-"""Edges of one piece of a limit: a point is compared with the pieces near by, not with the whole."""
+"""Edges of one piece of a limit: a point is compared with the pieces near by alone."""
 _CELL = 2_000
 """The width and height of a cell of the index, in 0.00001 degrees: about two kilometers."""
 _ROW = 1 << 20
@@ -124,7 +123,7 @@ class CityLimits:
         holder = np.where(holder < 0, -1, len(self.places) - holder)
         reach = np.where(holder < 0, outside, inside)
         narrow = np.cos(np.radians(lats))
-        up = reach / _METERS
+        up = reach / METERS
         aside = up / np.maximum(narrow, _UNIT)
         of, piece = self._pieces_at(
             np.stack([lngs - aside, lats - up, lngs + aside, lats + up], axis=1) / _UNIT
@@ -159,7 +158,7 @@ class CityLimits:
         of, edge = _spread(counts)
         edge += self._pieces.begins[piece][of]
         origin = np.stack([lngs, lats], axis=1)[of]
-        scale = np.stack([narrow * _METERS, np.full(len(narrow), _METERS)], axis=1)[of]
+        scale = np.stack([narrow * METERS, np.full(len(narrow), METERS)], axis=1)[of]
         start = (self._whole[edge] * _UNIT - origin) * scale
         along = (self._whole[edge + 1] * _UNIT - origin) * scale - start
         length = np.einsum("ij,ij->i", along, along)

@@ -177,6 +177,8 @@ BASE_KINDS = frozenset({"county", "unincorporated"})
 _ONE_COUNTY = 3  # digits of one code
 _CITY_WIDE = frozenset({"MS"})
 """States of full lists whose cities levy their rate in every county they lie in."""
+_BY_COUNTY = frozenset({"LA"})
+"""States of listed cities whose rates are those of their part in one county."""
 _PLACE_KINDS = frozenset({"city", "county"})
 _Index = dict[str, tuple["Area", ...]]
 
@@ -221,10 +223,16 @@ def areas_of_place(
     found: list[Area] = []
     for fips in counties:
         here = [area for area in own if fips in area.counties]
-        if not here and own and (state in _CITY_WIDE or book.states[state].tier == "D"):
+        if not here and own and _is_city_wide(book, state):
             here = [own[0]]
         found += here[:1] or bases_of(book, state, fips)
     return list(dict.fromkeys(found))
+
+
+def _is_city_wide(book: Book, state: str) -> bool:
+    """Whether an area of a city stands for its parts in every county."""
+    listed = book.states[state].tier == "D" and state not in _BY_COUNTY
+    return listed or state in _CITY_WIDE
 
 
 def own_areas(book: Book, state: str, place: PlaceRow) -> tuple[Area, ...]:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from datetime import date, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk.rates import units_to_rate
-from svc_tools.service.ratebook.spans import changes_of_area
+from svc_tools.service.ratebook.spans import QUARTER, YEAR, changes_of_area
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,6 +68,8 @@ class Rated(NamedTuple):
         history_from: where the day lies before a component's first row: the oldest day the book
             knows them all for; else `None`.
         edition_end: the last day that every source is good for.
+        firm_end: the same without the rows that a later table agrees with.
+        likely_end: the last day that every figure is likely to be right still.
         effective: the latest legal begin of the components, where one is published and every
             other component was in force by then.
         basis: what `effective` rests on, as `effective_date_basis` (SPEC 2.3).
@@ -74,6 +77,8 @@ class Rated(NamedTuple):
         third_hand: whether a row is third hand.
         lacks: what the book does not have of the area that day: as `Area.lacks`.
         confirmed: where a row is stale, the last day that its figure is published for.
+        likely: whether no source was read for all days of a row.
+        published: the combined rate as it is published, where that has more than five decimals.
         origin: names and editions of the sources that decide: those of the local rows, where
             there are any.
         units: the rates by the field of a response that has them (SPEC 2.2).
@@ -88,12 +93,16 @@ class Rated(NamedTuple):
     combined: int
     history_from: date | None
     edition_end: date
+    firm_end: date
+    likely_end: date
     effective: date | None
     basis: str
     conflicts: tuple[RateShare, ...]
     third_hand: bool
     lacks: str
     confirmed: date | None
+    likely: bool
+    published: str
     origin: tuple[str, str]
     units: Mapping[str, int]
 
@@ -143,7 +152,7 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
     components = []
     oldest: list[date] = []
     levying, rates = book.jurisdictions.of(state), book.rates.of(state)
-    for key in (state, *(area.components if area else ())):
+    for key in (state, *_levying(rates, area, day)):
         jurisdiction, rows = levying[key], rates[key]
         row, known_from = _pick(rows, day)
         if known_from and _lists_all(book, rows, day):
@@ -163,13 +172,19 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
         **parts,
         combined=sum(parts.values()),
         history_from=max(oldest) if oldest else None,
-        edition_end=min((_good_until(book, c) for c in components), default=date.max),
+        edition_end=min(_good_until(book, c) for c in components),
+        firm_end=min(
+            (_good_until(book, c) for c in components if not c.row.agreed), default=date.max
+        ),
+        likely_end=min(_likely_until(book, c) for c in components),
         effective=effective,
         basis=_basis(components, effective),
         conflicts=tuple(c for c in components if c.row.conflict_cap),
         third_hand=any(c.row.trust == "third_hand" for c in components),
         lacks=_lacks(area, components, day),
         confirmed=min(stale) - timedelta(days=1) if stale else None,
+        likely=any(c.row.certainty == "likely" for c in components),
+        published=_published(components),
         origin=_origin(components),
         units={
             "state_rate": parts["state"],
@@ -181,14 +196,46 @@ def _rate(book: Book, state: str, area: Area | None, day: date) -> Rated | Absen
     )
 
 
+def _levying(
+    rates: Mapping[str, tuple[RateRow, ...]], area: Area | None, day: date
+) -> Sequence[str]:
+    """The jurisdictions whose rates add up in an area on a day: one alone that has the total."""
+    parts = area.components if area else ()
+    for key in parts if len(parts) > 1 else ():
+        row, _ = _pick(rates[key], day)
+        if row and row.use == "total":
+            return (key,)
+    return parts
+
+
 def _good_until(book: Book, component: RateShare) -> date:
-    """The last day that a row's source is good for; a row that a law ended held until then."""
+    """The last day that a row's source is good for; a row that a law ended held until then.
+
+    A row without a figure has none that may have changed.
+    """
     row, source = component.row, component.source
+    if row.use == "unknown":
+        return date.max
     if row.end:
         after = row.end + timedelta(days=1)
         if any(later.effective == after for later in book.rates[row.jurisdiction]):
             return date.max
     return source.state_until if component.jurisdiction.level == "state" else source.local_until
+
+
+def _likely_until(book: Book, component: RateShare) -> date:
+    """The last day that a row is likely to be right: some time after its source, or another."""
+    last, agreed = _good_until(book, component), component.row.agreed
+    later = agreed + YEAR if agreed else last
+    return max(later, date.max if date.max - last < QUARTER else last + QUARTER)
+
+
+def _published(components: Sequence[RateShare]) -> str:
+    """The sum as it is published, where a part has more than five decimals; else empty."""
+    if not any(component.row.published for component in components):
+        return ""
+    exact = (Decimal(c.row.published or units_to_rate(c.row.units)) for c in components)
+    return format(sum(exact, Decimal(0)), "f")
 
 
 def _effective(components: Sequence[RateShare]) -> date | None:
@@ -278,11 +325,13 @@ class Grounds(NamedTuple):
         off_map: the point lies in no county of the map.
         ambiguous: the name leads to several places with different rates.
         third_hand: a row that decides is third hand.
+        likely: no source was read for all days of a row that decides.
         conflict_cap: the most that rows in conflict allow; empty without any.
         districts_unplaced: districts had rates on that day that the book cannot place.
         before_history: the day lies before the oldest row.
         after_edition: the day lies after what the edition covers.
-        long_after: it lies more than a quarter after that.
+        agreed_since: so it does, but a later table agrees with every figure that is older.
+        long_after: it lies more than a quarter after the edition, or a year after that table.
         unknown_code: a boundary record names a code that no rate is known for.
         stale: no figure newer than some day is published.
         partial: a part of the rate is not known.
@@ -306,10 +355,12 @@ class Grounds(NamedTuple):
     off_map: bool = False
     ambiguous: bool = False
     third_hand: bool = False
+    likely: bool = False
     conflict_cap: str = ""
     districts_unplaced: bool = False
     before_history: bool = False
     after_edition: bool = False
+    agreed_since: bool = False
     long_after: bool = False
     unknown_code: bool = False
     stale: bool = False
@@ -318,12 +369,15 @@ class Grounds(NamedTuple):
     similar: bool = False
 
 
-DOUBTS = ("apart", "unplaced", "close", "new", "growing", "near", "far", "")
+DOUBTS = ("apart", "unplaced", "close", "new", "growing", "near", "inexact", "far", "")
 """What a limit near a point may raise, the worst first: `apart` (an address whose position is too
-inexact to decide), `unplaced` (a part of the county with no limits), `close`, `new` (of a new place),
-`growing` (`near` a city that grew), `near`, `far`."""
+inexact to decide), `unplaced` (of a part of the county, not known), `close`, `new` (of a new
+place), `growing` (`near` a city that grew), `near`, `inexact` (an address whose position is exact
+enough), `far`."""
 FLAGGED = frozenset({"apart", "close", "new", "growing", "near"})
 """Doubts of which a warning says what lies beyond."""
+SILENT = frozenset({"inexact", "far"})
+"""Doubts that make no candidate of what lies beyond."""
 
 
 class ConfidenceRule(NamedTuple):
@@ -380,9 +434,15 @@ STARTS = (
     ),
     ConfidenceRule(
         "towns_of_a_table",
-        lambda g: g.tier == "none",
+        lambda g: g.tier == "none" and g.third_hand,
         "low",
         "a town of a transcribed table, with rates that change by season",
+    ),
+    ConfidenceRule(
+        "known_borough",
+        lambda g: g.tier == "none",
+        "high",
+        "a borough without a sales tax, or a town of the list of those that sellers pay to",
     ),
 )
 """Where confidence starts: the first that applies."""
@@ -481,6 +541,12 @@ LIMITS = (
         "the limit is that of a city whose land grew by 5% or more since it was drawn",
     ),
     ConfidenceRule(
+        "limit_inexact",
+        lambda g: g.limit == "inexact",
+        "medium",
+        "the position of an address, 300 to 500 m from such a limit",
+    ),
+    ConfidenceRule(
         "limit_far",
         lambda g: g.limit == "far",
         "down",
@@ -507,6 +573,9 @@ LIMITS = (
     ConfidenceRule("off_map", lambda g: g.off_map, "low", "in no county of the map, but near one"),
     ConfidenceRule("third_hand", lambda g: g.third_hand, "medium", "a deciding row is third hand"),
     ConfidenceRule(
+        "likely", lambda g: g.likely, "medium", "no source was read for all days of the figure"
+    ),
+    ConfidenceRule(
         "stale", lambda g: g.stale, "medium", "no newer figure is published for the place"
     ),
     ConfidenceRule(
@@ -518,10 +587,22 @@ LIMITS = (
     ),
     ConfidenceRule("ambiguous_name", lambda g: g.ambiguous, "down", "the name has several rates"),
     ConfidenceRule(
-        "after_edition", lambda g: g.after_edition, "down", "later than the edition covers"
+        "after_edition",
+        lambda g: g.after_edition and not g.agreed_since,
+        "down",
+        "later than the edition covers",
     ),
     ConfidenceRule(
-        "long_after", lambda g: g.long_after, "low", "more than a quarter after the edition"
+        "agreed_since",
+        lambda g: g.agreed_since,
+        "medium",
+        "later than the table covers, and another table of later agrees",
+    ),
+    ConfidenceRule(
+        "long_after",
+        lambda g: g.long_after,
+        "low",
+        "more than a quarter after the edition, or a year after the table that agrees",
     ),
     ConfidenceRule(
         "districts_unplaced", lambda g: g.districts_unplaced, "low", "districts not placed"
@@ -753,7 +834,7 @@ def address_districts_not_covered(state: StateRow) -> AdvisoryFields:
     return {
         "code": "address_districts_not_covered",
         "message": f"Districts of {state.name} that are drawn by address (business, improvement,"
-        " metropolitan) are not in the rate.",
+        " economic development, metropolitan) are not in the rate.",
         "state": state.state,
     }
 
@@ -835,6 +916,17 @@ def after_edition(day: date, end: date) -> AdvisoryFields:
         " which may have changed since.",
         "as_of": day.isoformat(),
         "edition_end": end.isoformat(),
+    }
+
+
+def rate_rounded(state: StateRow, rated: Rated) -> AdvisoryFields:
+    """The published rate has more than five decimals."""
+    return {
+        "code": "rate_rounded",
+        "message": f"{state.name} publishes this rate as {rated.published}; it is rounded half up"
+        f" to {rate_text(rated.combined)}: at most half a cent in a thousand dollars.",
+        "published_rate": rated.published,
+        "combined_rate": rate_text(rated.combined),
     }
 
 

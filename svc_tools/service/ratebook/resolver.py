@@ -26,7 +26,7 @@ from svc_tools.service.ratebook.rating import (
 from svc_tools.service.ratebook.spans import QUARTER, behind, changes_of_area
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from svc_tools.service.ratebook.address_line import Parts
     from svc_tools.service.ratebook.book import Book
@@ -65,8 +65,9 @@ _HALF = 5_000
 _SLIVER = 10
 """Thousandths of the land, or of the housing, of a ZIP: less is mostly noise."""
 _OFFICIAL = "official page read"
-_BY_ADDRESS = frozenset({"CO", "IL", "MO"})
-"""States whose districts drawn by address (business, improvement, metropolitan) are in no list."""
+_BY_ADDRESS = frozenset({"CO", "IL", "LA", "MO"})
+"""States whose districts drawn by address (business, improvement, economic development,
+metropolitan) are in no list."""
 _STATE_ALONE = (AreaOption(None, "the state part is all the book has"),)
 
 
@@ -203,7 +204,8 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     caps = [component.row.conflict_cap for component in chosen.conflicts]
     unplaced = _unplaced(state, location, day)
     lacks = "" if location.by_record else chosen.lacks
-    end = min(chosen.edition_end, location.edition_end or date.max)
+    records_end = location.edition_end or date.max
+    end = min(chosen.edition_end, records_end)
     history = max(filter(None, (chosen.history_from, location.history_from)), default=None)
     level = confidence(
         Grounds(
@@ -222,11 +224,13 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
             off_map=location.off_map,
             ambiguous=ambiguous,
             third_hand=chosen.third_hand,
+            likely=chosen.likely,
             conflict_cap=min(caps, default=""),  # "low" sorts before "medium"
             districts_unplaced=unplaced,
             before_history=history is not None,
             after_edition=day > end,
-            long_after=day - end > QUARTER,
+            agreed_since=end < day <= min(chosen.firm_end, records_end),
+            long_after=day > chosen.likely_end or day - records_end > QUARTER,
             unknown_code=location.unknown_code,
             stale=chosen.confirmed is not None,
             partial=bool(lacks),
@@ -247,9 +251,7 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
         notes.append(rating.stale_rate(chosen.confirmed))
     if unplaced and state.districts_until:
         notes.append(rating.districts_not_covered(state, state.districts_until))
-    if state.tier == "none" and not location.by_record:
-        notes.append(rating.seasonal_rates(state))
-    notes += [rating.source_conflict(component) for component in chosen.conflicts]
+    notes += _of_figures(state, location, chosen)
     if history:
         notes.append(rating.before_history(day, history))
     if day > end:
@@ -259,11 +261,19 @@ def _judge(book: Book, state: StateRow, location: Location, day: date) -> _Verdi
     return _Verdict(rated, several, share, level, tuple(notes), near, apart)
 
 
+def _of_figures(state: StateRow, location: Location, rated: Rated) -> Iterator[AdvisoryFields]:
+    """The warnings about the figures themselves: seasons, rounding, sources that disagree."""
+    if state.tier == "none" and rated.third_hand and not location.by_record:
+        yield rating.seasonal_rates(state)
+    if rated.published:
+        yield rating.rate_rounded(state, rated)
+    yield from map(rating.source_conflict, rated.conflicts)
+
+
 def _within_reach(location: Location, rated: _Ranked) -> tuple[_Ranked, tuple[Limit, ...]]:
     """The rates that the doubts about a point leave possible, and the limits that matter.
 
-    Those matter beyond which the rate is another that day, the worst doubt first. What lies beyond
-    one that is `far` is no candidate.
+    Those matter beyond which the rate is another that day, the worst doubt first.
     """
     if location.decided != "limits":
         return rated, ()
@@ -275,7 +285,7 @@ def _within_reach(location: Location, rated: _Ranked) -> tuple[_Ranked, tuple[Li
     }
     limits = [limit for limit in location.limits if limit.doubt and limit.area in others]
     limits.sort(key=lambda limit: rating.DOUBTS.index(limit.doubt))
-    shown = {limit.area for limit in limits if limit.doubt != "far"}
+    shown = {limit.area for limit in limits if limit.doubt not in rating.SILENT}
     possible = (pair for pair in rated[1:] if pair[0].area and pair[0].area.id in shown)
     return (rated[0], *possible), tuple(limits)
 

@@ -161,9 +161,15 @@ class RateRow:
             disagree; empty otherwise.
         conflict_units: the other rate, where there is one.
         note: what a reader of the row should know; for a conflict, who says what.
-        use: how far it may be relied on: empty (the whole rate), `stale` (no newer figure is
-            published for the place), `partial` (a lower bound: a part may be missing) or
-            `unknown` (no local figure: `units` is 0).
+        use: how far it may be relied on: empty (the whole rate), `total` (the whole local rate of
+            its area: the other parts are in it), `stale` (no newer figure is published for the
+            place), `partial` (a lower bound: a part may be missing) or `unknown` (no local figure:
+            `units` is 0).
+        certainty: `likely` where no source was read for all of its days; empty otherwise.
+        agreed: the last day that another table is known to have the same figure; `None`: it was
+            not compared, or need not be.
+        published: the rate as it is published, a fraction, where it has more than five decimals:
+            `units` is rounded half up.
     """
 
     jurisdiction: str
@@ -177,6 +183,9 @@ class RateRow:
     conflict_units: int | None
     note: str
     use: str = ""
+    certainty: str = ""
+    agreed: date | None = None
+    published: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 QUARTER = timedelta(days=92)
 """A figure is likely to be right still this long after its edition (docs/ACCURACY.md)."""
+YEAR = timedelta(days=365)
+"""One that a later table agrees with is likely to be right still this long after that table."""
 EVER = 1, date.max.toordinal() + 1
 """From the first day that there is to behind the last."""
 
@@ -51,6 +53,7 @@ def changes_of_rates(book: Book, jurisdiction: str) -> frozenset[int]:
     of_state = book.jurisdictions[jurisdiction].level == "state"
     good = [source.state_until if of_state else source.local_until for source in sources.values()]
     ended = [row.end.toordinal() + 1 for row in rows if row.end]
+    ended += [(row.agreed + YEAR).toordinal() + 1 for row in rows if row.agreed]
     days = (*(day.toordinal() for day in dated), *ended, *chain.from_iterable(map(behind, good)))
     return book.remember(key, frozenset(days))
 

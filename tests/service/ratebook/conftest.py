@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TODAY = date(2026, 11, 21)
+HISTORY = (
+    "state,level,county_fips,county_name,place_fips,place_name,place_type,effective_from,"
+    "effective_to,combined_rate,state_rate,from_kind,basis,use,source_id,principal,note,certainty"
+)
 LEAST = {
     "place_counties.csv": "state,place_fips,place_name,place_type,county_fips,all_county_fips,"
     "also_known_as\nWI,53000,Milwaukee,city,55079,55079,",
@@ -30,6 +34,20 @@ LEAST = {
     "district_members.csv": "state,district,locality,note",
     "doubtful_rows.csv": "state,table,name,advice",
     "corrections_2026.csv": "state,table,name,was_pct,should_be_pct,source",
+    "local_history_ca_2023.csv": HISTORY,
+    "local_history_listed_cities.csv": HISTORY,
+    "tx_city_changes.csv": "state,effective_from,kind,place_fips,place_name,county_name,city_rate,"
+    "combined_rate,source_id",
+    "nm_grt_2022H1_part.csv": "state,location_code,place_name,level,county_name,place_fips,"
+    "effective_from,effective_to,combined_rate,state_rate,local_rate,comparison,source_id",
+    "la_parish_local_rates_part.csv": "state,level,county_fips,county_name,place_fips,place_name,"
+    "effective_from,effective_to,local_rate,table_seen_through,comparison_2026_02,source_id,note,use",
+    "ak_arsstc_members_part.csv": "state,member,place_fips,borough_tax_also_applies,own_rate,"
+    "remote_collection_from,rate_in_present_book,comparison,source_id",
+    "ak_no_general_tax.csv": "state,level,county_fips,county_name,except_place_fips,effective_from,"
+    "effective_to,combined_rate,certainty,evidence,source_id",
+    "id_cities_over_10000.csv": "state,place_fips,place_name,county_name,population_2010,"
+    "population_acs2021,combined_rate,effective_from,effective_to,source_id",
     "local_rates_x.csv": "state,level,county_fips,county_name,place_fips,place_name,place_type,"
     "effective_from,effective_to,combined_rate,state_rate,from_kind,basis,use,source_id,principal,note",
     "sources.csv": "source_id,what,authority,edition,trust,good_until"

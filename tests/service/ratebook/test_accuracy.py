@@ -170,7 +170,7 @@ def test_rates_are_counted_by_state_and_by_confidence(book):
         (2, "NJ", "", "07030", 6_625, None),
         (3, "NEW JERSEY", "Trenton", "", 6_625, None),
         (4, "NJ", "", "07030", 7_000, None),
-        (5, "LA", "", "70112", 10_000, None),
+        (5, "LA", "", "70601", 10_200, None),
         (6, "NJ", "", "00000", 6_625, None),
         (7, "WI", "Milwaukee", "53202", 7_900, DAY),
     )

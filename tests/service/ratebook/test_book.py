@@ -10,7 +10,7 @@ import pytest
 
 from svc_tools.service.ratebook import load_book
 from svc_tools.service.ratebook.rating import Absent, rate_area
-from svc_tools.service.ratebook.schema import TABLES
+from svc_tools.service.ratebook.schema import LIMITS_FOLDER, TABLES
 
 DATA = resources.files("svc_tools.service.ratebook").joinpath("data")
 LIMIT = 12_000_000
@@ -20,12 +20,16 @@ def copy(folder):
     folder.mkdir()
     for name in TABLES:
         (folder / name).write_bytes(DATA.joinpath(name).read_bytes())
+    (folder / LIMITS_FOLDER).mkdir()
+    for file in DATA.joinpath(LIMITS_FOLDER).iterdir():
+        (folder / LIMITS_FOLDER / file.name).write_bytes(file.read_bytes())
     return folder
 
 
 def test_the_shipped_book_is_read_once_and_is_small(book):
     assert load_book() is load_book(None)
-    assert sum(len(DATA.joinpath(name).read_bytes()) for name in TABLES) < LIMIT
+    limits = [len(file.read_bytes()) for file in DATA.joinpath(LIMITS_FOLDER).iterdir()]
+    assert sum(len(DATA.joinpath(name).read_bytes()) for name in TABLES) + sum(limits) < LIMIT
     assert len(book.states) == 51
 
 
@@ -102,13 +106,14 @@ def test_every_county_of_a_covered_state_has_an_area(book):
 
 def test_a_county_without_a_rate_of_its_own_says_what_it_lacks(book):
     lacks = {area.state for area in book.areas.values() if area.lacks == "local"}
-    assert lacks == {area.state for area in book.areas.values() if not area.components} == {"NM"}
+    without = {area.state for area in book.areas.values() if not area.components}
+    assert lacks == without == {"LA", "NM"}
 
 
 def test_only_rows_of_law_claim_a_day_of_law(book):
     """A row of the local lists that was in force on 2022-01-01 began on a day not known."""
     for row in (row for rows in book.rates.values() for row in rows):
-        if row.source in {"local-tables", "ca-cdtfa", "co-dr1002-2025-07"}:
+        if row.source in {"local-tables", "co-dr1002-2025-07"}:
             assert row.effective is None or row.note.startswith("corrected by"), row
         if row.begin == date(2022, 1, 1) and "2026q4" in row.source:
             assert row.effective is None, row
@@ -128,7 +133,7 @@ def test_from_history_from_on_no_rate_of_a_state_is_unknown(book):
 
 def test_freshness_tells_every_state(book):
     told = book.freshness()
-    assert (told["book"]["edition"], told["book"]["digest"]) == ("2026-11-22", book.digest)
+    assert (told["book"]["edition"], told["book"]["digest"]) == ("2026-11-29", book.digest)
     states = {entry["state"]: entry for entry in told["states"]}
     assert list(states) == sorted(book.states)
     keys = ("tier", "history_from", "covered_until", "confidence", "trust")
@@ -136,12 +141,12 @@ def test_freshness_tells_every_state(book):
         "NJ": ("A", "2006-07-15", "2027-06-30", "high", "second_hand"),
         "DC": ("A", "2013-10-01", "2027-06-30", "high", "second_hand"),
         "FL": ("B", "2022-01-01", "2026-12-31", "high", "second_hand"),
-        "CA": ("C", "2026-01-01", "2026-09-30", "high", "second_hand"),
+        "CA": ("C", "2023-01-01", "2026-09-30", "high", "second_hand"),
         "SC": ("C", "2022-01-01", "2027-04-30", "high", "second_hand"),
         "WA": ("C", "2022-01-01", "2026-12-31", "high", "second_hand"),
         "TX": ("D", "2026-07-01", "2026-09-30", "medium", "third_hand"),
         "CO": ("D", "2025-07-01", "2025-12-31", "medium", "third_hand"),
-        "LA": ("E", "2001-01-01", "2027-06-30", "low", "second_hand"),
+        "LA": ("D", "2024-04-01", "2023-07-31", "medium", "second_hand"),
         "AK": ("none", "2026-07-01", "2026-10-20", "low", "third_hand"),
     }
     assert {s: tuple(states[s][key] for key in keys) for s in expected} == expected
@@ -157,8 +162,8 @@ def test_freshness_tells_every_state(book):
     }
     tiers = {tier: [e["state"] for e in states.values() if e["tier"] == tier] for tier in "CD"}
     assert " ".join(tiers["C"]) == "AR CA GA IA KS MN ND NE NY OK SC SD TN UT VT WA WV WY"
-    assert " ".join(tiers["D"]) == "AL AZ CO ID IL MO NM TX"
-    assert {entry["loaded_at"] for entry in told["states"]} == {"2026-11-22"}
+    assert " ".join(tiers["D"]) == "AL AZ CO ID IL LA MO NM TX"
+    assert {entry["loaded_at"] for entry in told["states"]} == {"2026-11-29"}
     whole = {state for state, entry in states.items() if not entry["missing"]}
     # the most that a covered day gets is `high` in DC; since when less, is named
     assert "from 2026-10-01 on" in states["DC"]["missing"]

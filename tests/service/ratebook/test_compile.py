@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.imports.sst_rows import rate_file_rows
-from svc_tools.service.ratebook.schema import TABLES
+from svc_tools.service.ratebook.schema import LIMITS_FOLDER, TABLES
 
 SOURCES = Path(__file__).parents[4] / "shared" / "data"
 DATA = resources.files("svc_tools.service.ratebook").joinpath("data")
@@ -70,7 +70,7 @@ def test_the_same_sources_give_the_same_bytes(source_dir, tmp_path):
     assert not list((tmp_path / "one").glob("*.partial"))
 
 
-@pytest.mark.parametrize(("month", "read"), [("2026-11", True), ("2026-12", False)])
+@pytest.mark.parametrize(("month", "read"), [("2026-12", True), ("2027-01", False)])
 def test_an_edition_after_that_of_the_book_is_not_read(source_dir, book_dir, month, read):
     edition = source_dir / month
     edition.mkdir()
@@ -154,6 +154,10 @@ def test_the_shipped_book_is_what_its_sources_compile_to(book_dir):
     report = compile_book(SOURCES, book_dir)
     for name in TABLES:
         assert (book_dir / name).read_bytes() == DATA.joinpath(name).read_bytes(), name
+    compiled = {path.name: path.read_bytes() for path in (book_dir / LIMITS_FOLDER).iterdir()}
+    assert compiled == {
+        file.name: file.read_bytes() for file in DATA.joinpath(LIMITS_FOLDER).iterdir()
+    }
     shifted = [f for f in report.of_kind("left_out") if f.source.startswith("wa_dor")]
     assert len(shifted) == 14
     assert [f.subject for f in report.of_kind("conflict")] == ["IL Island Lake"]
@@ -293,3 +297,98 @@ def build(source_dir, book_dir):
 def test_a_list_that_cannot_be_is_refused(build, rates, says):
     with pytest.raises(RowError, match=says):
         build(*(f"WY 56021, , 2022-01-01, {one}, whole, " for one in rates))
+
+
+def test_a_history_that_does_not_lead_to_the_rate_of_the_list_is_left_out(
+    source_dir, book_dir, build
+):
+    path = source_dir / "local_history_listed_cities.csv"
+    rows = [
+        f"CO,place,08{county},,{place},{name},city,2022-01-01,2026-06-30,{rate},,window,two_editions,"
+        "whole,list,y,,likely"
+        for county, place, name, rate in (
+            ("059", "11111", "Right", "0.07000"),
+            ("059", "22222", "Wrong", "0.06000"),
+            ("059", "33333", "Unknown", "0.07000"),
+        )
+    ]
+    path.write_text(path.read_text() + "\n".join(rows) + "\n")
+    report = build(
+        "CO 08059, , 2026-07-01, 0.05500, partial, ",
+        "CO 08059, 11111 Right, 2026-07-01, 0.07000, whole, y",
+        "CO 08059, 22222 Wrong, 2026-07-01, 0.07000, whole, y",
+        places="CO,11111,Right,city,08059,08059,\nCO,22222,Wrong,city,08059,08059,\n",
+    )
+    right = answer(book_dir, "CO", location="Right", as_of=date(2022, 1, 1))
+    assert (right.chosen.combined, right.chosen.city, right.confidence) == (7_000, 2_000, "medium")
+    wrong = answer(book_dir, "CO", location="Wrong", as_of=date(2022, 1, 1))
+    assert {w["code"] for w in wrong.advisories} >= {"as_of_before_history"}
+    told = messages(report, "left_out")
+    assert any("CO Wrong: ends with 6.00%, and the list has 7.00%" in one for one in told)
+    assert any("CO Unknown: the book has no rate of the city" in one for one in told)
+
+
+PARISH = "LA,{level},22{county},,{place},{name},{begin},{end},{rate},{seen},{same},la-lata,,{use}"
+
+
+@pytest.fixture
+def parishes(source_dir, build):
+    """Compiles some rows of Louisiana's tables, each as the fields of `PARISH` that differ."""
+
+    def parishes(*rows):
+        sources = source_dir / "sources.csv"
+        line = "la-lata,Parish tables,collectors,2025,official,2025-04-30\n"
+        sources.write_text(sources.read_text() + line)
+        common = {
+            "level": "place", "county": "055", "begin": "2020-01-01", "end": "", "rate": "0.040000",
+            "seen": "2024-07", "same": "", "use": "whole", "place": "", "name": "",
+        }  # fmt: skip
+        path = source_dir / "la_parish_local_rates_part.csv"
+        text = "\n".join(PARISH.format(**common | row) for row in rows)
+        path.write_text(f"{path.read_text()}{text}\n")
+        return build(
+            places="LA,40735,Lafayette,city,22055,22055,\nLA,68475,Scott,city,22055,22055,\n"
+        )
+
+    return parishes
+
+
+def test_a_figure_that_another_table_contradicts_is_none(parishes, book_dir):
+    parishes(
+        {"level": "county_rest"},
+        {"place": "40735", "name": "Lafayette", "use": "doubtful", "same": "not_equal"},
+    )
+    doubtful = answer(book_dir, "LA", location="Lafayette", as_of=date(2024, 7, 1))
+    assert (doubtful.chosen.combined, doubtful.chosen.lacks) == (5_000, "local")
+    unlisted = answer(book_dir, "LA", location="Scott", as_of=date(2024, 7, 1))
+    assert (unlisted.chosen.combined, unlisted.chosen.lacks) == (5_000, "local")
+    rest = answer(book_dir, "LA", location="Lafayette Parish", as_of=date(2024, 7, 1))
+    assert (rest.chosen.combined, rest.chosen.lacks) == (9_000, "")
+
+
+@pytest.mark.parametrize(("same", "level"), [("equal", "medium"), ("", "low")])
+def test_behind_its_table_a_figure_is_as_sure_as_a_later_table(parishes, book_dir, same, level):
+    parishes({"place": "40735", "name": "Lafayette", "same": same})
+    seen = answer(book_dir, "LA", location="Lafayette", as_of=date(2024, 7, 31))
+    assert (seen.confidence, seen.chosen.combined) == ("medium", 9_000)
+    later = answer(book_dir, "LA", location="Lafayette", as_of=date(2024, 8, 1))
+    assert (later.confidence, later.chosen.combined) == (level, 9_000)
+
+
+def test_a_row_of_no_parish_or_place_is_refused(parishes):
+    with pytest.raises(RowError, match="the state has no such parish"):
+        parishes({"county": "999", "level": "county"})
+
+
+def test_a_place_that_the_state_lacks_is_refused(parishes):
+    with pytest.raises(RowError, match="no place has code 99999"):
+        parishes({"place": "99999", "name": "Nowhere"})
+
+
+def test_a_city_that_the_law_lets_levy_is_refused_as_one_that_it_bars(source_dir, build):
+    path = source_dir / "id_cities_over_10000.csv"
+    path.write_text(
+        f"{path.read_text()}ID,12345,Small,Ada County,9000,9999,0.06,2022-01-01,,list\n"
+    )
+    with pytest.raises(RowError, match="Small: no city of more than 10,000"):
+        build(places="ID,12345,Small,city,16001,16001,\n")

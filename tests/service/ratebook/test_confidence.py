@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_tools.service.ratebook.rating import LEVELS, LIMITS, STARTS, Grounds, confidence
+from svc_tools.service.ratebook.rating import DOUBTS, LEVELS, LIMITS, STARTS, Grounds, confidence
 
 BEST = Grounds("B", "named")
 
@@ -24,7 +24,8 @@ STARTING = [
     ("listed_area", Grounds("C", "zip"), "high"),
     ("listed_area", Grounds("C", "nearest"), "high"),
     ("listed_cities", Grounds("D", "named"), "medium"),
-    ("towns_of_a_table", Grounds("none", "zip"), "low"),
+    ("towns_of_a_table", Grounds("none", "zip", third_hand=True), "low"),
+    ("known_borough", Grounds("none", "zip"), "high"),
 ]
 LIMITING = [
     ("several_rates", {"several": True}, "medium"),
@@ -46,14 +47,24 @@ LIMITING = [
     ("zip_not_used", {"zip_not_used": True}, "medium"),
     ("city_for_zip", {"tier": "C", "zip_not_used": True}, "low"),
     ("near_boundary", {"near_boundary": True}, "medium"),
+    ("limit_close", {"limit": "close"}, "low"),
+    ("limit_near", {"limit": "near"}, "medium"),
+    ("limit_growing", {"limit": "growing"}, "low"),
+    ("limit_inexact", {"limit": "inexact"}, "medium"),
+    ("limit_far", {"limit": "far"}, "medium"),
+    ("new_place", {"limit": "new"}, "low"),
+    ("limits_unplaced", {"limit": "unplaced"}, "low"),
+    ("similar_address", {"similar": True}, "medium"),
     ("off_map", {"off_map": True}, "low"),
     ("third_hand", {"third_hand": True}, "medium"),
+    ("likely", {"likely": True}, "medium"),
     ("stale", {"stale": True}, "medium"),
     ("conflict_medium", {"conflict_cap": "medium"}, "medium"),
     ("conflict_low", {"conflict_cap": "low"}, "low"),
     ("unknown_code", {"unknown_code": True}, "medium"),
     ("ambiguous_name", {"ambiguous": True}, "medium"),
     ("after_edition", {"after_edition": True}, "medium"),
+    ("agreed_since", {"after_edition": True, "agreed_since": True}, "medium"),
     ("long_after", {"long_after": True}, "low"),
     ("districts_unplaced", {"districts_unplaced": True}, "low"),
     ("partial", {"partial": True}, "low"),
@@ -85,6 +96,7 @@ def test_what_holds_it_down(name, changed, level):
         "zip_not_used": "zip_not_used",
     }
     before = [rule for rule, field in also.items() if field in changed and rule != name]
+    before += ["limit_near"] if name == "limit_growing" else []
     assert [rule.name for rule in LIMITS if rule.applies(grounds)] == [*before, name]
     assert confidence(grounds) == level
 
@@ -111,9 +123,12 @@ FIELDS = {field: st.booleans() for field in Grounds._fields} | {
     "share": st.none() | st.integers(0, 10_000),
     "land": st.integers(0, 1_000),
     "tier": st.sampled_from(["A", "B", "C", "D", "E", "none"]),
-    "decided": st.sampled_from(["state", "code", "named", "zip", "postal", "nearest", "zip4"]),
+    "decided": st.sampled_from(
+        ["state", "code", "named", "zip", "postal", "nearest", "limits", "zip4"]
+    ),
     "mismatch": st.sampled_from(["", "same", "differs"]),
     "conflict_cap": st.sampled_from(["", "low", "medium"]),
+    "limit": st.sampled_from(DOUBTS),
 }
 
 

@@ -21,16 +21,16 @@ def warning(answer, code):
     ("state", "place", "first"),
     cases("""
     NJ  07030 = 2006-07-15
-    LA  70112 = 2001-01-01
+    LA  70112 = 2018-07-01 | 70601 = 2001-01-01
     CT  Hartford = 2011-07-01
     TN  Memphis = 2022-01-01
     SD  57104 = 2022-01-01
     WA  Seattle = 2022-01-01
     GA  Savannah = 2011-01-01
     MN  Hennepin County = 2021-10-01
-    CA  Los Angeles = 2026-01-01
+    CA  Los Angeles = 2023-01-01
     CO  Denver = 2025-07-01
-    AZ  Phoenix = 2026-07-01
+    AZ  Phoenix = 2022-01-01 | Bullhead City = 2026-07-01
     """),
 )
 def test_before_history_only_where_the_rate_is_unknown(ask, state, place, first):
@@ -67,7 +67,8 @@ def test_a_state_that_never_had_a_sales_tax_has_its_rate_on_any_day(ask, state, 
     IL  Chicago = 2026-12-31 = medium low
     CA  San Jose = 2026-09-30 = high medium
     TX  Dallas = 2026-09-30 = medium low | Belton = 2026-10-20 = medium low
-    AK  Juneau = 2026-10-20 = low low
+    AK  Juneau = 2026-10-20 = medium low | Seward = 2026-10-20 = low low
+    LA  New Orleans = 2024-07-31 = medium medium | Ouachita Parish = 2024-10-31 = medium low
     CO  Denver = 2025-12-31 = medium low
     """),
 )
@@ -88,7 +89,8 @@ def test_after_the_edition_one_step_less(ask, state, place, end, levels):
     TN  Nashville = 2025-01-31 = none | Nashville = 2025-02-01 = 2025-02-01
     NC  Mecklenburg County = 2026-07-01 = 2026-07-01
     OH  Cuyahoga County = 2025-01-01 = none
-    CA  Los Angeles = 2026-02-01 = edition | San Jose = 2026-04-01 = 2026-04-01
+    CA  Los Angeles = 2026-02-01 = 2025-04-01 | Fresno = 2026-02-01 = edition
+    CA  Los Angeles = 2026-08-01 = 2025-04-01 | San Jose = 2026-04-01 = 2026-04-01
     NY  Yonkers = 2026-09-01 = none
     AZ  Phoenix = 2026-09-01 = none
     TX  Austin = 2026-09-01 = edition

@@ -61,7 +61,7 @@ PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_dis
     WY  Cheyenne @2026-03-31 = 6000 | Cheyenne = 5000
     CO  Denver = 9150
     SD  57104 @2023-06-30 = 6500 | 57104 @2027-07-01 = 6500
-    LA  70112 = 5000 | 70112 @2030-01-01 = 4750
+    LA  70112 = 10000 | 70112 @2030-01-01 = 9750 | 70601 = 5000 low | 70601 @2030-01-01 = 4750
     NM  87101 = 7625
     MN  St. Paul = 9875 | 55401 @2026-05-01 = 9025 high | Duluth @2026-05-01 = 8875 high
     MN  Hennepin County @2026-05-01 = 8525 high | Eagan @2026-05-01 = 8125 high
@@ -85,7 +85,7 @@ PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_dis
     AZ  Sahuarita = 8100
     MO  St. Louis County = 7738 | Florissant = 8988 | Taney County = 6350 | 64117 = 8725
     ID  McCall = 7000
-    AK  Soldotna = 6000 | 99901 = 8000 | Kenai Peninsula Borough = 3000
+    AK  Soldotna = 6000 | 99901 = 5500 | 99901 @2026-09-30 = 8000 | Kenai Peninsula Borough = 3000
     OK  Oklahoma City, Oklahoma County = 8625 high | Oklahoma City, Canadian County = 8975 high
     OK  Oklahoma City, Cleveland County = 8750 high
     OK  Oklahoma City, Pottawatomie County = 10120 high

@@ -95,7 +95,7 @@ def test_nothing_is_answered_where_nothing_decides(refused):
     ND  Absaraka = 5500 = nothing
     NC  Huntersville = 8250 = nothing
     IL  Savoy = 7500 = districts_not_covered
-    ID  Boise = 6000 = districts_not_covered
+    ID  Weiser = 6000 = districts_not_covered
     MO  Branson = 6350 = districts_not_covered as_of_after_edition
     """),
 )

@@ -5,34 +5,17 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from datetime import date, timedelta
-from decimal import Decimal
-from pathlib import Path
+from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 from support.cases import cases, codes, named
+from support.sources import SOURCES, areas_of_row, at_hand, read, units
 
 from svc_tools.service.ratebook import NotResolved
-from svc_tools.service.ratebook.gazetteer import areas_of_place, bases_of
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.rating import Rated, rate_area
 
-SOURCES = Path(__file__).parents[4] / "shared" / "data"
 PARTS = ("country_rate", "state_rate", "county_rate", "city_rate", "combined_district_rate")
-at_hand = pytest.mark.skipif(
-    not SOURCES.is_dir(), reason="the source files are not beside the project"
-)
-
-
-def units(text):
-    """A five-decimal rate, or a fraction or percentage of a source, as whole units of 10^-5."""
-    whole, _, fraction = text.partition(".")
-    assert len(fraction.rstrip("0")) <= 5
-    return int(whole + fraction.rstrip("0").ljust(5, "0"))
-
-
-def read(path):
-    """The rows of a source file."""
-    return csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
 
 
 def test_every_area_on_every_day_that_a_rate_of_it_changes(book):
@@ -74,34 +57,24 @@ OFFICIAL = {"MN", "TX", "WA"}
 """Where the list is not sure, the state's own file or the table may be."""
 
 
-def areas_of_row(book, row):
-    """The areas that a row of a list is of: the first is the likeliest."""
-    state, fips, name = row["state"], row["county_fips"][2:], row["place_name"]
-    if row["level"] == "place" and row["place_fips"]:
-        return areas_of_place(book, state, book.places(state)[row["place_fips"]], (fips,))
-    if name and row["level"] != "county":
-        keys = {name_key(name), name_key(name.removesuffix(" City"))}
-        cities = [a for a in book.areas.values() if (a.state, a.kind) == (state, "city")]
-        return [area for area in cities if name_key(area.name) in keys]
-    return bases_of(book, state, fips)
-
-
 @at_hand
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
-        ("local_rates_sst_2026Q4.csv", 6_220),
-        ("local_rates_ca_2026Q3.csv", 540),
-        ("local_rates_tx.csv", 139),
-        ("local_rates_il.csv", 304),
-        ("local_rates_co_2025-07.csv", 142),
-        ("vt_towns.csv", 32),
-        ("local_history_tier_b.csv", 340),
+        ("2026-11/local_rates_sst_2026Q4.csv", 6_220),
+        ("2026-11/local_rates_ca_2026Q3.csv", 540),
+        ("2026-11/local_rates_tx.csv", 139),
+        ("2026-11/local_rates_il.csv", 304),
+        ("2026-11/local_rates_co_2025-07.csv", 142),
+        ("2026-11/vt_towns.csv", 32),
+        ("2026-11/local_history_tier_b.csv", 340),
+        ("2026-12/local_history_ca_2023.csv", 786),
+        ("2026-12/local_history_listed_cities.csv", 328),
     ],
 )
 def test_every_row_of_the_lists_on_the_first_and_the_last_day_of_its_span(book, ask, name, rows):
     checked = 0
-    for row in read(SOURCES / "compiled" / "2026-11" / name):
+    for row in read(SOURCES / "compiled" / name):
         state, whole = row["state"], row["use"] == "whole"
         if (state, row["place_name"]) in UNKNOWN_BY_DESIGN or not (whole or state not in OFFICIAL):
             continue
@@ -115,7 +88,7 @@ def test_every_row_of_the_lists_on_the_first_and_the_last_day_of_its_span(book, 
             assert isinstance(rated, Rated), row
             assert rated.history_from is None, row
             # of states with listed cities only, counties are never whole
-            is_whole = whole and not (state in {"IL", "ID"} and "county" in row["level"])
+            is_whole = whole and not (state == "IL" and "county" in row["level"])
             assert is_whole == (not rated.lacks and rated.confirmed is None), row
             if whole:
                 assert rated.combined == units(row["combined_rate"]), row
@@ -189,8 +162,8 @@ def compiled(name):
 
 
 def percent_units(percent):
-    """Percent in percent_units of 10^-5, cut: what has more decimals is a lower bound."""
-    return int(Decimal(percent) * 1000)
+    """Percent in units of 10^-5, rounded half up."""
+    return int((Decimal(percent) * 1000).quantize(Decimal(1), ROUND_HALF_UP))
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +210,7 @@ def test_every_county(book, table, mctd, state):
 @at_hand
 @pytest.mark.parametrize("state", sorted(CITIES))
 def test_every_city(book, table, state):
-    """Whole, but for doubtful rows, figures cut to five decimals, and Texas under its cap."""
+    """Whole, but for doubtful rows and Texas under its cap; rounded half up to five decimals."""
     doubtful = {(r["state"], r["name"]) for r in compiled("2026-11/doubtful_rows.csv")}
     fips = {name_key(c.name): fips for (s, fips), c in book.counties.items() if s == state}
     areas = defaultdict(list)
@@ -253,7 +226,7 @@ def test_every_city(book, table, state):
         local = percent_units(percent) + percent_units(own) * (state != "TX" or not corrected)
         if state == "TX":  # the districts of its table; a city's figure has the county's share
             local += sum(percent_units(table["TX", "district"][one][0]) for one in parents[1:])
-        sure = not {(state, name), (state, county)} & doubtful and len(percent) <= len("1.000")
+        sure = not {(state, name), (state, county)} & doubtful
         here = fips.get(name_key(county), "")
         found = [a for a in areas[name_key(name.partition(" (")[0])] if here in (*a.counties, "")]
         rated = [rate_area(book, state, area, DAY) for area in found]
@@ -347,9 +320,9 @@ def test_the_areas_of_minnesota_are_composed_as_its_boundary_records(book):
     IL  Chicago = 10500
     AZ  85003 = 9100
     MO  St. Louis = 9679
-    NM  Albuquerque = 7625
+    NM  Albuquerque = 7625 | Santa Fe = 8188
     AL  Birmingham = 10000
-    ID  Ketchum = 8000
+    ID  Ketchum = 8000 | Boise = 6000 | Star = 6000 | Ada County = 6000
     """),
 )
 def test_listed_cities_are_whole_and_medium(ask, state, place, rate):
@@ -357,7 +330,8 @@ def test_listed_cities_are_whole_and_medium(ask, state, place, rate):
     assert (answer.chosen.combined, answer.confidence) == (int(rate), "medium")
     by_address = ["address_districts_not_covered"] if state in {"CO", "IL", "MO"} else []
     of_delivery = ["delivery_optional_unknown"] if state in {"CO", "FL", "IL"} else []
-    assert codes(answer) == by_address + of_delivery
+    rounded = ["rate_rounded"] if place == "Santa Fe" else []
+    assert codes(answer) == by_address + rounded + of_delivery
 
 
 @pytest.mark.parametrize(
@@ -366,9 +340,9 @@ def test_listed_cities_are_whole_and_medium(ask, state, place, rate):
     TX  Bell County = 6750 = districts | Hood County = 6250 = districts
     IL  Skokie = 10500 = districts | Joliet = 9000 = districts
     CO  Jefferson County = 4500 = districts
-    ID  Boise = 6000 = districts
-    NM  Santa Fe = 8187 = districts | 87501 = 8187 = districts | 87801 = 4875 = local_rates
-    LA  New Orleans = 5000 = local_rates
+    ID  Weiser = 6000 = districts
+    NM  Taos = 8875 = districts | Gallup = 8563 = districts | 87801 = 4875 = local_rates
+    LA  Lafayette = 5000 = local_rates | 70601 = 5000 = local_rates
     """),
 )
 def test_elsewhere_only_the_part_that_is_known_is_answered(ask, state, place, rate, part):
@@ -390,25 +364,33 @@ def test_a_town_that_lies_in_one_large_zip_is_no_sliver_of_it(ask, fields):
 @pytest.mark.parametrize(
     ("state", "place", "rate"),
     cases("""
-    AK  Juneau = 5000 | 99801 = 5000 | Kenai = 6000 | Sterling = 3000 | 99672 = 3000
-    AK  Skagway = 5000 | 99574 = 7000 | Saint Paul = 3500
+    AK  Juneau = 5000 medium | 99801 = 5000 medium | Kenai = 6000 medium | Homer = 7850 medium
+    AK  Sterling = 3000 medium | 99672 = 3000 medium | 99574 = 7000 medium
+    AK  Skagway = 5000 low | Saint Paul = 3500 low | Seward = 7000 low
+    AK  Haines = 5500 medium | Haines Borough = 4000 medium | Excursion Inlet = 3500 medium
+    AK  North Pole = 5500 medium
     """),
 )
 def test_towns_of_alaska_add_up_with_their_borough(ask, state, place, rate):
     answer = ask(state, as_of=DAY, **named(place))
-    assert (answer.chosen.combined, answer.chosen.state, answer.confidence) == (int(rate), 0, "low")
-    told = next(w for w in answer.advisories if w["code"] == "seasonal_rates")
-    assert "summer" in told["message"]
+    total, level = rate.split()
+    assert (answer.chosen.combined, answer.chosen.state, answer.confidence) == (
+        int(total),
+        0,
+        level,
+    )
+    told = [w["message"] for w in answer.advisories if w["code"] == "seasonal_rates"]
+    assert ["summer" in message for message in told] == [True] * (level == "low")
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        {"location": "Anchorage"},
-        {"zip": "99501"},
-        {"address": "632 W 6th Ave, Anchorage, AK 99501"},
-        {"lat": 61.2181, "lng": -149.9003},
-        {"location": "Fairbanks North Star Borough"},
+        {"location": "Utqiagvik"},
+        {"zip": "99723"},
+        {"address": "1 Ahkovak St, Utqiagvik, AK 99723"},
+        {"lat": 71.29, "lng": -156.79},
+        {"location": "North Slope Borough"},
         {"lat": 57.0531, "lng": -135.3300},  # in Sitka, but a point says nothing of city limits
     ],
 )

@@ -58,7 +58,7 @@ def spans(answer):
     SD  57004 = 6200 4200 4200 4200 6200 = low
     OK  73014 = 4850 8850 8350 8850 = low
     NE  68002 = 7000 5500 = low
-    AK  99901 = 8000 2500 = low
+    AK  99901 = 5500 2500 = low
     WI  53702 = 5500 5000 = medium
     """),
 )
@@ -203,7 +203,7 @@ def test_a_city_elsewhere_with_the_same_rate_is_medium(ask):
     WA  98402 = Tacoma = 10400 high | 98402 = Ruston = 10100 low
     VT  05495 = Williston = 7000 low | 05701 = Rutland Town = 7000 medium
     VT  05641 = Barre = 7000 low | 05641 = Barre Town = 6000 low
-    AK  99901 = Ketchikan = 8000 low
+    AK  99901 = Ketchikan = 8000 medium
     WI  53211 = Shorewood = 5900 medium | 53211 = Milwaukee = 7900 low
     """),
 )

@@ -89,6 +89,9 @@ class Draft:
         conflict_units: int | None = None,
         note: str = "",
         use: str = "",
+        certainty: str = "",
+        agreed: date | None = None,
+        published: str = "",
     ) -> None:
         """Add a checked rate; `trust` is the source's unless the row has its own."""
         trust = trust or self.sources[source].trust
@@ -105,6 +108,9 @@ class Draft:
                 conflict_units,
                 note,
                 use,
+                certainty,
+                agreed,
+                published,
             )
         )
 
