@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CITY_STATES = frozenset(
     {
-        *("AK", "AL", "AR", "AZ", "CA", "CO", "GA", "IA", "ID", "IL", "KS", "MN", "MO"),
+        *("AK", "AL", "AR", "AZ", "CA", "CO", "GA", "IA", "ID", "IL", "KS", "LA", "MN", "MO"),
         *("ND", "NE", "NM", "NY", "OK", "SC", "SD", "TN", "TX", "UT", "WA", "WV", "WY"),
     }
 )

@@ -101,13 +101,13 @@ class Census(Geocoder):
         """See `Geocoder.find`; addresses that a response lacks are sent a second time."""
         numbers, left = count(1), list(addresses)
         with httpx.Client(timeout=_TIMEOUT) as client:
-            for _ in range(2):
+            for again in (False, True):
                 missing: list[StreetAddress] = []
                 for start in range(0, len(left), census.BATCH):
                     batch = left[start : start + census.BATCH]
                     # no number is used twice: a late response to an earlier batch fits no other
                     numbered = {next(numbers): address for address in batch}
-                    found = self._requested(client, numbered, ends)
+                    found = self._requested(client, numbered, ends, again=again)
                     if found is None:
                         return
                     take(found)
@@ -115,9 +115,17 @@ class Census(Geocoder):
                 left = missing
 
     def _requested(
-        self, client: httpx.Client, numbered: Mapping[int, StreetAddress], ends: Ends
+        self,
+        client: httpx.Client,
+        numbered: Mapping[int, StreetAddress],
+        ends: Ends,
+        *,
+        again: bool,
     ) -> dict[StreetAddress, AddressMatch] | None:
-        """What the geocoder found of a batch; `None` where the run ends."""
+        """What the geocoder found of a batch; `None` where the run ends.
+
+        Of addresses that are sent `again` there may be no line that can be read.
+        """
         for attempt in count():
             send = partial(census.census_request, client, self._url, numbered)
             outcome = _awaited(send, ends)
@@ -125,6 +133,8 @@ class Census(Geocoder):
                 try:
                     return census.found_in(outcome, numbered)
                 except census.NotTheGeocoderError as error:
+                    if again:
+                        return {}
                     outcome = Failure(str(error), retryable=True)
             if outcome is None:
                 return None

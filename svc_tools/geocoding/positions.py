@@ -55,11 +55,13 @@ class Geocoding:
         name: the name that its results are stored under; empty where they are not.
         where: the geocoder, in words.
         notes: sentences for the user.
+        trouble: why the geocoder could not be used for all addresses; `None` where it was.
     """
 
     def __init__(self, geocoder: Geocoder, store: AddressStore) -> None:
         self.name, self.where = geocoder.name, geocoder.where
         self.notes: list[str] = []
+        self.trouble: str | None = None
         self._geocoder, self._store = geocoder, store
 
     def plan(self, places: Iterable[Place]) -> ToSend:
@@ -108,10 +110,11 @@ class Geocoding:
             try:
                 self._geocoder.find(left, ends, take)
             except GeocoderError as error:
-                self.notes.append(
+                self.trouble = (
                     f"{self.where} cannot be used now: {error}; run it again to go on with the"
                     " addresses that have no position"
                 )
+                self.notes.append(self.trouble)
 
     def _note(
         self,

@@ -139,7 +139,8 @@ def test_an_address_that_fails_is_left_out_and_a_geocoder_that_fails_is_given_up
         return FRONTENAC
 
     streets = [f"{number} Oak St" for number in (1, 2, 3, 4, 5, 6, 7)]
-    found, notes = look_up(*streets, geocode=fails)
+    with pytest.warns(UserWarning, match="cannot be used now: OSError: quota exceeded"):
+        found, notes = look_up(*streets, geocode=fails)
     assert found == [BY_POINT, BY_ZIP, BY_POINT, *[BY_ZIP] * 4]
     assert len(asked) == 6
     assert any("cannot be used now: OSError: quota exceeded" in note for note in notes)

@@ -43,7 +43,7 @@ from svc_tools.lookup.lock_file import read_lock
 from svc_tools.lookup.plan import Plan
 from svc_tools.lookup.troubles import counted_alike
 from svc_tools.show.codes import unknown_warnings
-from svc_tools.show.display import unknown_warnings_sentence
+from svc_tools.show.display import capital, unknown_warnings_sentence
 from svc_tools.show.meters import Bar, say
 from svc_tools.tables.places import GRAINS, UNUSED_POINTS
 
@@ -118,6 +118,7 @@ def enrich_rows(frame: pd.DataFrame, survey: Survey, options: LookupOptions) -> 
         results = source.resolve(queries, Control(progress=Bar() if options.progress else None))
         later = [note for note in source.notes_on(inputs) if note not in notes]
         cached_in, store, is_computed = source.cached_in, source.store, source.is_computed
+        trouble = None if source.geocoding is None else source.geocoding.trouble
     columns = ResultColumns(
         results,
         options.rates,
@@ -142,6 +143,8 @@ def enrich_rows(frame: pd.DataFrame, survey: Survey, options: LookupOptions) -> 
         _warn(_no_usable_row(survey), enriched)
     elif results.stopped:
         _warn(_early_end(results, cached_in, is_computed=is_computed), enriched)
+    elif trouble is not None:
+        _warn(f"{capital(trouble)}. Until then their ZIP decides.", enriched)
     return enriched
 
 
