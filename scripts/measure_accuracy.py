@@ -27,7 +27,7 @@ from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.accuracy import RESULT_LEVELS, judged, tally
 from svc_tools.service.ratebook.gazetteer import bases_of
 from svc_tools.service.ratebook.names import name_key
-from svc_tools.service.ratebook.rating import MOST, NEARLY_ALL, Rated, rate_area, housing_share
+from svc_tools.service.ratebook.rating import MOST, NEARLY_ALL, Rated, housing_share, rate_area
 from svc_tools.show.codes import PARTIAL_CODES, REVIEWED
 
 if TYPE_CHECKING:
