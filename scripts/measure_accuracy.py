@@ -27,7 +27,7 @@ from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.accuracy import RESULT_LEVELS, judged, tally
 from svc_tools.service.ratebook.gazetteer import bases_of
 from svc_tools.service.ratebook.names import name_key
-from svc_tools.service.ratebook.rating import MOST, NEARLY_ALL, Rated, rate_area, share_text
+from svc_tools.service.ratebook.rating import MOST, NEARLY_ALL, Rated, rate_area, housing_share
 from svc_tools.show.codes import PARTIAL_CODES, REVIEWED
 
 if TYPE_CHECKING:
@@ -451,7 +451,7 @@ def percent(fraction: str) -> str:
 
 def is_likely(advisory: dict[str, object]) -> bool:
     """Whether the rate of most housing is so likely that several rates require no review."""
-    return advisory["code"] == SPANS and str(advisory.get("share", "")) >= share_text(MOST)
+    return advisory["code"] == SPANS and str(advisory.get("share", "")) >= housing_share(MOST)
 
 
 def later(sources: Sources) -> Iterator[list[object]]:

@@ -186,7 +186,7 @@ def _add_seasons(key: str, units: int, begin: date, draft: Draft, *, summer: boo
     draft.rates[key] = rows
     first = max(begin, _FIRST_SEASON)
     for start, end in _seasons(summer=summer):
-        if end >= first:
+        if end is None or end >= first:
             draft.add_rate(
                 key, units, _MEMBERS, begin=max(start, first), end=end, certainty="likely",
                 note=_SEASON,
@@ -194,9 +194,10 @@ def _add_seasons(key: str, units: int, begin: date, draft: Draft, *, summer: boo
     rows.sort(key=lambda row: row.begin or date.min)
 
 
-def _seasons(*, summer: bool) -> Iterator[tuple[date, date]]:
-    years = range(_FIRST_SEASON.year - 1, _SEASONS_UNTIL + 1)
+def _seasons(*, summer: bool) -> Iterator[tuple[date, date | None]]:
+    years = range(_FIRST_SEASON.year - 1, _SEASONS_UNTIL)
     if summer:
-        yield from ((date(year, 4, 1), date(year, 9, 30)) for year in years)
+        yield from ((date(year, 4, 1), date(year, 9, 30)) for year in (*years, _SEASONS_UNTIL))
     else:
         yield from ((date(year, 10, 1), date(year + 1, 3, 31)) for year in years)
+        yield date(_SEASONS_UNTIL, 10, 1), None

@@ -43,7 +43,7 @@ _HEADER, _RECORD, _COUNTS = 100, 8, 44
 _NO_PLACES = frozenset({"55", "57", "62"})
 """Kinds of places (LSAD) that are not incorporated: comunidades, CDPs, zonas urbanas."""
 
-_LIMITED = ("C", "D", "E", "none")
+_LIMITED = ("C", "D", "none")
 """Tiers in which places decide, or could."""
 _END_OF_FIELDS = 0x0D
 _LEAST = 4

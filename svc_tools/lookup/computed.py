@@ -137,7 +137,8 @@ class Computed:
             except (ValueError, TypeError) as error:  # as in `_located`
                 return Outcome("failed", f"{type(error).__name__}: {error}")
             day = date.fromisoformat(given["as_of"])
-        undated = place if day is None else replace(place, as_of=None)
+        # of a point the day is no part of what is remembered, and a copy takes time
+        undated = place if day is None or place.lat is not None else replace(place, as_of=None)
         _, (found,) = self.spans(undated, ((day or now.astimezone().date()).toordinal(),))
         return replace(found, looked_up_at=now)
 

@@ -166,17 +166,20 @@ class Located:
         Places with the same have the same result on every day, but for the words of its warnings,
         and for `lat`, `lng` and `nearest_zip`.
         """
-        if self._spot is None or self._dated or self._query.position:
+        query = self._query
+        if self._spot is None or self._dated or query.lat is None or query.lng is None:
             return None
+        from svc_tools.service.ratebook.by_point import key_of  # noqa: PLC0415 - as above
+
+        key = key_of(self._book, query.state, (query.lat, query.lng), self._spot)
+        if key is not None:
+            return key
         try:
-            found = self._location or locate(self._book, self._query, date.min, self._spot)
+            found = self._location = locate(self._book, query, date.min, self._spot)
         except Exception:  # noqa: BLE001 - `on` gives it
             return None
-        self._location = found
-        if not found.kind:
-            return None
         notes = tuple([note["code"] for note in found.advisories])
-        return (*found.kind, found.city, found.county, found.nearest_zip, notes)
+        return found.kind and (*found.kind, found.city, found.county, found.nearest_zip, notes)
 
     def on(self, day: int) -> ResultSpan:
         """The result on a day, and the days around it on which it is the same. Raises nothing."""

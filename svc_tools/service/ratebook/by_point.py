@@ -29,9 +29,10 @@ with needs("A lookup by coordinates", "service"):
     import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from svc_tools.service.ratebook.book import Book
+    from svc_tools.service.ratebook.city_limits import CityLimits
     from svc_tools.service.ratebook.rating import AdvisoryFields
     from svc_tools.service.ratebook.schema import Area, PostalRow
 
@@ -83,6 +84,7 @@ class Spot(NamedTuple):
         place: the code of the place of the state that holds it; empty where none does.
         limits: as `city_limits.Around.limits`.
         elsewhere: another state, a city of which holds it; empty where none does.
+        nearest: the ZIP place nearest to it, where no place holds it.
     """
 
     hits: tuple[Hit, ...]
@@ -90,6 +92,7 @@ class Spot(NamedTuple):
     place: str = ""
     limits: tuple[tuple[str, float], ...] = ()
     elsewhere: str = ""
+    nearest: str | None = None
 
 
 def survey(
@@ -105,13 +108,21 @@ def survey(
     """
     lats, lngs = np.array(points, float).T
     spots = [Spot(*found) for found in counties_near(lats, lngs)]
-    limits = None if state in _TOWNS_TAX else book.city_limits(state)
+    limits = _limits_of(book, state)
     if limits is not None:
         around = limits.around(lats, lngs, inside=reach.inside[-1][0], outside=reach.outside[-1][0])
         spots = [
             spot._replace(place=place, limits=near)
             for spot, (place, near) in zip(spots, around, strict=True)
         ]
+    _add_elsewhere(book, state, spots, lats, lngs)
+    _add_edges(spots, lats, lngs)
+    _add_nearest(book, state, spots, lats, lngs)
+    return spots
+
+
+def _add_elsewhere(book: Book, state: str, spots: list[Spot], lats: Numbers, lngs: Numbers) -> None:
+    """Find the points near a state line that cities of other states hold."""
     for other in {hit.state for spot in spots for hit in spot.hits} - {state}:
         theirs = book.city_limits(other)
         at = [
@@ -119,17 +130,40 @@ def survey(
             for n, spot in enumerate(spots)
             if not spot.place and any(hit.state == other for hit in spot.hits)
         ]
-        if theirs is not None and at:
-            for n, found in zip(
-                at, theirs.around(lats[at], lngs[at], inside=0, outside=0), strict=True
-            ):
-                if found.place:
-                    spots[n] = spots[n]._replace(elsewhere=other)
+        if theirs is None or not at:
+            continue
+        around = theirs.around(lats[at], lngs[at], inside=0, outside=0)
+        for n, found in zip(at, around, strict=True):
+            if found.place:
+                spots[n] = spots[n]._replace(elsewhere=other)
+
+
+def _add_edges(spots: list[Spot], lats: Numbers, lngs: Numbers) -> None:
+    """Of the points near the boundary of a county: keep those near which the map ends."""
     near = [n for n, spot in enumerate(spots) if spot.at_edge]
-    for n, ends in zip(near, where_map_ends(lats[near], lngs[near]) if near else (), strict=True):
-        if spots[n].place or not ends:
+    ends = where_map_ends(lats[near], lngs[near]) if near else []
+    for n, end in zip(near, ends, strict=True):
+        if spots[n].place or not end:
             spots[n] = spots[n]._replace(at_edge=False)
-    return spots
+
+
+def _add_nearest(book: Book, state: str, spots: list[Spot], lats: Numbers, lngs: Numbers) -> None:
+    """Find the ZIP place nearest to each point that no place holds, within its county."""
+    by_county: dict[str, list[int]] = {}
+    for n, spot in enumerate(spots):
+        own = None if spot.place else next((h for h in spot.hits if h.state == state), None)
+        if own is not None:
+            by_county.setdefault(own.county, []).append(n)
+    for county, at in by_county.items():
+        found = _nearest(book, state, county, lats[at], lngs[at])
+        for n, nearest in zip(at, found, strict=True):
+            spots[n] = spots[n]._replace(nearest=nearest)
+
+
+def _limits_of(book: Book, state: str) -> CityLimits | None:
+    """The limits that decide in a state; `None` where the nearest ZIP does, or the state alone."""
+    local = book.states[state].local in {"county", "city"}
+    return book.city_limits(state) if local and state not in _TOWNS_TAX else None
 
 
 def locate_point(
@@ -156,27 +190,24 @@ def locate_point(
         NotResolved: the point lies in another state, or in no county of the map.
     """
     spot = spot or survey(book, state, [point], reach)[0]
-    row = book.states[state]
     if not _is_in(state, spot):
         raise _elsewhere(book, state, *point, spot)
-    local = row.local in {"county", "city"}
-    if local and state not in _TOWNS_TAX and book.city_limits(state) is not None:
+    if _limits_of(book, state) is not None:
         return _by_limits(book, state, point, spot, reach)
     hits = [hit for hit in spot.hits if hit.state == state]
     notes, doubtful, outside = _at_the_edge(book, state, point, spot, hits)
-    if not local:
-        place = nearest_place(book, state, hits[0].county, *point)
+    if book.states[state].local not in {"county", "city"}:
         return Location(
             "state",
             "state",
             f"the point {point[0]}, {point[1]}",
-            city=place.city if place else None,
+            city=_city_of(book, state, spot.nearest),
             county=hits[0].county,
             near_boundary=doubtful,
             off_map=outside,
             advisories=notes,
             point=point,
-            nearest_zip=place.zip if place else None,
+            nearest_zip=spot.nearest,
         ).of_kind("point", state, doubtful, outside)
     near = places_near(book, state, hits[0].county, *point)
     counties = tuple([hit.county for hit in hits])
@@ -203,6 +234,32 @@ def locate_point(
         point=point,
         nearest_zip=near[0].zip if near else None,
     ).of_kind("near", state, areas, far_from_home, doubtful, outside)
+
+
+def key_of(
+    book: Book, state: str, point: tuple[float, float], spot: Spot
+) -> tuple[object, ...] | None:
+    """What the result at a point depends on, but for the point itself.
+
+    Points with the same key have the same result, but for the words of its warnings. `None`: it is
+    not told before the point is located.
+    """
+    local = book.states[state].local in {"county", "city"}
+    limits = _limits_of(book, state)
+    if not _is_in(state, spot) or (local and limits is None):
+        return None
+    hits = [hit for hit in spot.hits if hit.state == state]
+    edge: tuple[object, ...] = ()
+    if spot.at_edge or spot.hits[0].degrees or len(spot.hits) > len(hits):
+        notes, *doubts = _at_the_edge(book, state, point, spot, hits)
+        edge = tuple([note["code"] for note in notes]), *doubts
+    if limits is None:
+        return "point", state, hits[0].county, spot.nearest, edge
+    return "point", state, _kind(book, state, point, spot, hits, reach=GIVEN)[0], spot.nearest, edge
+
+
+def _city_of(book: Book, state: str, zip5: str | None) -> str | None:
+    return book.zips.state(state)[zip5].city if zip5 else None
 
 
 def names_at(book: Book, state: str, location: Location) -> list[str]:
@@ -276,9 +333,7 @@ def _by_limits(
 ) -> Location:
     """Where a point leads in a state whose cities have limits."""
     hits = [hit for hit in spot.hits if hit.state == state]
-    grown, fresh = _changes(book, state)
-    new = () if spot.place or not fresh else tuple(_reached(fresh, point))
-    kind = _kind(book, state, spot, hits, reach, grown=grown, new=new)
+    kind, new = _kind(book, state, point, spot, hits, reach=reach)
     memo = ("point", state, kind)
     choice = book.memo.get(memo)
     if not isinstance(choice, _Choice):
@@ -290,12 +345,8 @@ def _by_limits(
         *[(f"county {hit.county}", hit.meters) for hit in hits],
         *[(f"new {code}", away) for code, away in new],
     )
-    if spot.place:
-        place = book.places(state).get(spot.place)
-        city, nearest = place.name if place else None, None
-    else:
-        near = nearest_place(book, state, kind.county, *point)
-        city, nearest = (near.city, near.zip) if near else (None, None)
+    place = book.places(state).get(spot.place) if spot.place else None
+    city = place.name if place else _city_of(book, state, spot.nearest)
     notes, doubtful, outside = _at_the_edge(book, state, point, spot, hits)
     return Location(
         "coordinates",
@@ -308,7 +359,7 @@ def _by_limits(
         off_map=outside,
         advisories=notes,
         point=point,
-        nearest_zip=nearest,
+        nearest_zip=spot.nearest,
         place=spot.place,
         limits=choice.limits,
         meters=meters,
@@ -318,14 +369,18 @@ def _by_limits(
 def _kind(
     book: Book,
     state: str,
+    point: tuple[float, float],
     spot: Spot,
     hits: Sequence[Hit],
-    reach: Reach,
     *,
-    grown: Collection[str],
-    new: Sequence[tuple[str, float]],
-) -> Kind:
-    """The kind of a point: it decides all but what is said of the point itself."""
+    reach: Reach,
+) -> tuple[Kind, tuple[tuple[str, float], ...]]:
+    """The kind of a point, which decides all but what is said of the point itself.
+
+    And the new places that may reach it, with their distances.
+    """
+    grown, fresh = _changes(book, state)
+    new = () if spot.place or not fresh else tuple(_reached(fresh, point))
     steps = reach.inside if spot.place else reach.outside
     limits = [(code, _doubt(meters, steps)) for code, meters in spot.limits]
     if grown and not spot.place:
@@ -345,7 +400,8 @@ def _kind(
         for hit in hits
         if hit.county != county and (doubt := _doubt(hit.meters, reach.county))
     ]
-    return Kind(spot.place, county, tuple(limits), tuple(lines), tuple([code for code, _ in new]))
+    names = tuple([code for code, _ in new])
+    return Kind(spot.place, county, tuple(limits), tuple(lines), names), new
 
 
 def _doubt(meters: float, steps: Sequence[tuple[float, str]]) -> str:
@@ -569,22 +625,42 @@ def nearest_place(book: Book, state: str, county: str, lat: float, lng: float) -
     return places[int(away.argmin())] if places else None
 
 
+def _nearest(
+    book: Book, state: str, county: str, lats: Numbers, lngs: Numbers
+) -> Sequence[str | None]:
+    """The ZIP of the first of `places_near` at each of some points in a county."""
+    middles, places = _in_arrays(book, state, county)
+    if not places:
+        return [None] * len(lats)
+    apart = middles[None] - np.stack([lats, lngs], axis=1)[:, None]
+    apart[:, :, 1] *= np.cos(np.radians(lats))[:, None]
+    first = np.einsum("ijk,ijk->ij", apart, apart).argmin(axis=1)
+    return [places[n].zip for n in first.tolist()]
+
+
 def _apart_from_places(
     book: Book, state: str, county: str, lat: float, lng: float
 ) -> tuple[Numbers, list[PostalRow]]:
     """The ZIP places of a county, and the squares of their distances in degrees."""
-    memo = ("places in arrays", state, county)
-    known = book.memo.get(memo)
-    if not isinstance(known, tuple):
-        by_county = _places(book, state)
-        entries = by_county.get(county) or by_county.get("") or ()
-        entries = sorted(entries, key=lambda entry: entry[2].zip)  # of two as near, the first
-        middles = np.array([entry[:2] for entry in entries]).reshape(-1, 2)
-        known = book.memo[memo] = middles, [place for *_, place in entries]
-    middles, places = known
+    middles, places = _in_arrays(book, state, county)
     apart = middles - (lat, lng)
     apart[:, 1] *= math.cos(math.radians(lat))
     return np.einsum("ij,ij->i", apart, apart), places
+
+
+def _in_arrays(book: Book, state: str, county: str) -> tuple[Numbers, list[PostalRow]]:
+    """The ZIP places of a county, or of a state when that has none, and their middles."""
+    memo = ("places in arrays", state, county)
+    known = book.memo.get(memo)
+    if isinstance(known, tuple):
+        return known
+    by_county = _places(book, state)
+    entries = by_county.get(county) or by_county.get("") or []
+    entries = sorted(entries, key=lambda entry: entry[2].zip)  # of two as near, the first
+    middles = np.array([entry[:2] for entry in entries]).reshape(-1, 2)
+    found = middles, [place for *_, place in entries]
+    book.memo[memo] = found
+    return found
 
 
 def _places(book: Book, state: str) -> _Places:

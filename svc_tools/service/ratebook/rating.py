@@ -645,7 +645,7 @@ def several_rates(what: str, rated: Sequence[Rated], share: int | None) -> Advis
     place = f"{what[0].upper()}{what[1:]}"
     advisory: AdvisoryFields = {"code": "zip_spans_jurisdictions", "candidates": len(combined)}
     if share is not None:
-        advisory["share"] = share_text(share)
+        advisory["share"] = housing_share(share)
     if low == high:
         advisory["candidates"] = len({option.lacks for option in rated})
         message = f"{place} lies in several jurisdictions; of one, a part of the rate is not known."
@@ -963,7 +963,7 @@ def source_conflict(component: RateShare) -> AdvisoryFields:
     return advisory
 
 
-def share_text(share: int) -> str:
+def housing_share(share: int) -> str:
     """The four-decimal string of a share in ten-thousandths: `9312` gives `"0.9312"`."""
     whole, part = divmod(share, 10_000)
     return f"{whole}.{part:04}"

@@ -616,7 +616,7 @@ class ResolvedRate(NamedTuple):
         if not location.housing:
             return None
         units = _housing_of_areas(location).get(_id(rated), 0)
-        return rating.share_text(units * _ALL // location.housing)
+        return rating.housing_share(units * _ALL // location.housing)
 
     def _nearest_zip(self) -> str | None:
         """The ZIP place nearest to the point, which decides nothing where a city holds it."""

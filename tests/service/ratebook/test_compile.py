@@ -6,11 +6,13 @@ import csv
 import subprocess
 import sys
 from datetime import date
+from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 
 import pytest
 from compile_book import CompileReport, RowError, compile_book
+from compile_book.files import rounded_units
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -392,3 +394,14 @@ def test_a_city_that_the_law_lets_levy_is_refused_as_one_that_it_bars(source_dir
     )
     with pytest.raises(RowError, match="Small: no city of more than 10,000"):
         build(places="ID,12345,Small,city,16001,16001,\n")
+
+
+@given(st.integers(0, 25_000_000), st.integers(5, 8))
+def test_a_published_rate_is_rounded_half_up_and_kept_where_that_changed_it(digits, places):
+    exact = Decimal(digits).scaleb(-8)
+    text = f"{exact:.{places}f}"
+    units, published = rounded_units(text)
+    off = Decimal(text) - Decimal(units).scaleb(-5)
+    assert -Decimal("0.000005") <= off < Decimal("0.000005")
+    assert (Decimal(published) if published else Decimal(units).scaleb(-5)) == Decimal(text)
+    assert bool(published) == (off != 0)

@@ -112,6 +112,8 @@ def test_a_town_in_two_parishes_has_a_rate_in_its_own_only(book):
     AK  Ketchikan @2024-03-31 = 5500 medium
     AK  Ketchikan @2024-04-01 = 8000 medium
     AK  Ketchikan @2024-10-01 = 5500 medium
+    AK  Ketchikan @2029-07-01 = 8000 low
+    AK  Ketchikan @2035-07-01 = 5500 low
     AK  Craig @2024-06-01 = 5000 low
     AK  Craig @2026-07-01 = 7000 low
     AK  Nome @2026-07-01 = 6000 low

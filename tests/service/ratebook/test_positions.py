@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.cases import codes
 from support.examples import examples
 
-from svc_tools.service.ratebook.query import Position
+from svc_tools.base.positions import Position
 
 DAY = date(2026, 8, 1)
 WICHITA = 37.6889, -97.3361

@@ -203,7 +203,7 @@ def test_a_city_elsewhere_with_the_same_rate_is_medium(ask):
     WA  98402 = Tacoma = 10400 high | 98402 = Ruston = 10100 low
     VT  05495 = Williston = 7000 low | 05701 = Rutland Town = 7000 medium
     VT  05641 = Barre = 7000 low | 05641 = Barre Town = 6000 low
-    AK  99901 = Ketchikan = 8000 medium
+    AK  99901 = Ketchikan = 8000 low
     WI  53211 = Shorewood = 5900 medium | 53211 = Milwaukee = 7900 low
     """),
 )
