@@ -133,6 +133,10 @@ class SvcAccessor:
             cache: the path of the cache; `False` for no cache; by default as configured.
             locked: a lock file that `freeze` wrote: no request is made, every figure is as it was
                 then, and what is not in it is `not_attempted`.
+            geocode: "census" sends the street addresses of states where city limits decide to the
+                geocoder of the US Census Bureau, and their positions decide; a geocoder of geopy,
+                or a function from an address to latitude and longitude, finds them instead. "off"
+                for none; by default as `SVC_GEOCODE` says, else none. See docs/GEOCODING.md.
             concurrency: how many requests may be in flight at once.
             deadline: the seconds that the requests may take; the rest is `not_attempted`.
             layout: a layout, or the path of one: the columns of place and date are read by it, and

@@ -121,6 +121,13 @@ def test_distinct_addresses_are_sent_once_and_others_never(bureau, look_up):
     assert bureau.addresses == [("100 N MCKAY ST", "PITTSBURG", "KS", "66762")]
 
 
+def test_a_row_with_a_point_of_its_own_is_not_sent(bureau, look_up):
+    frame = orders("1 Yes St", "2 Yes St")
+    frame["lat"], frame["lng"] = [FRONTENAC[0], None], [FRONTENAC[1], None]
+    assert rates(look_up(frame, lat="lat", lng="lng")) == [BY_POINT] * 2
+    assert [address[0] for address in bureau.addresses] == ["2 YES ST"]
+
+
 def test_a_tie_and_no_match_leave_the_zip_to_decide_and_the_row_says_so(bureau, look_up):
     kinds = {"1 TIE ST": "Tie", "2 NO ST": "No_Match"}
     bureau.says = lambda row: (

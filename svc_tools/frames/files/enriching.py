@@ -94,6 +94,7 @@ def enrich_file(
         report_columns: as `columns` for `df.svc.report()`.
         cache: as for `df.svc.lookup()`.
         locked: a lock file used instead of the service; no request is sent.
+        geocode: the geocoder of street addresses, as for `df.svc.lookup()`; by default none.
         layout: a layout, or the path of one, by which the columns are read without a question, as
             for `df.svc.lookup()` and `df.svc.tax()`.
         save_layout: a file in which the layout of the source is kept for the next one.
