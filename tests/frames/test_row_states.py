@@ -127,7 +127,7 @@ EXPORT = Path(__file__).parents[1] / "data" / "exports" / "shopify.csv"
 def looked_up(embedded):
     """An order in Alaska whose second row, as Shopify writes it, has no place."""
     order = pd.read_csv(EXPORT, dtype="str").iloc[1:3]
-    moved = {"Shipping Zip": "99501", "Shipping Province": "AK", "Shipping City": "Anchorage"}
+    moved = {"Shipping Zip": "99723", "Shipping Province": "AK", "Shipping City": "Utqiagvik"}
     for label, value in moved.items():
         order[label] = [value, None]
     return order.svc.lookup(client=embedded, progress=False)
@@ -136,7 +136,7 @@ def looked_up(embedded):
 def test_a_further_row_of_an_order_is_in_its_state_and_at_its_place(looked_up):
     assert states(looked_up) == ["AK", "AK"]
     (place,) = looked_up.svc.review().groups["place"]
-    assert place.endswith("Anchorage, AK 99501")
+    assert place.endswith("Utqiagvik, AK 99723")
     looked_up.attrs = {}
     assert states(looked_up) == ["AK", "AK"]
 
