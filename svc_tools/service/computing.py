@@ -171,15 +171,7 @@ class Located:
             return None
         from svc_tools.service.ratebook.by_point import key_of  # noqa: PLC0415 - as above
 
-        key = key_of(self._book, query.state, (query.lat, query.lng), self._spot)
-        if key is not None:
-            return key
-        try:
-            found = self._location = locate(self._book, query, date.min, self._spot)
-        except Exception:  # noqa: BLE001 - `on` gives it
-            return None
-        notes = tuple([note["code"] for note in found.advisories])
-        return found.kind and (*found.kind, found.city, found.county, found.nearest_zip, notes)
+        return key_of(self._book, query.state, (query.lat, query.lng), self._spot)
 
     def on(self, day: int) -> ResultSpan:
         """The result on a day, and the days around it on which it is the same. Raises nothing."""

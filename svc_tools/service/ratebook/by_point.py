@@ -84,7 +84,8 @@ class Spot(NamedTuple):
         place: the code of the place of the state that holds it; empty where none does.
         limits: as `city_limits.Around.limits`.
         elsewhere: another state, a city of which holds it; empty where none does.
-        nearest: the ZIP place nearest to it, where no place holds it.
+        near: the ZIPs of `places_near`, where no place holds it; the first alone, where the others
+            decide nothing.
     """
 
     hits: tuple[Hit, ...]
@@ -92,7 +93,12 @@ class Spot(NamedTuple):
     place: str = ""
     limits: tuple[tuple[str, float], ...] = ()
     elsewhere: str = ""
-    nearest: str | None = None
+    near: tuple[str, ...] = ()
+
+    @property
+    def nearest(self) -> str | None:
+        """The nearest ZIP place; `None` where none is known, or a place holds the point."""
+        return self.near[0] if self.near else None
 
 
 def survey(
@@ -148,16 +154,22 @@ def _add_edges(spots: list[Spot], lats: Numbers, lngs: Numbers) -> None:
 
 
 def _add_nearest(book: Book, state: str, spots: list[Spot], lats: Numbers, lngs: Numbers) -> None:
-    """Find the ZIP place nearest to each point that no place holds, within its county."""
+    """Find the ZIP places near each point that no place holds, within its county."""
+    all_of_them = _nearest_decides(book, state)
     by_county: dict[str, list[int]] = {}
     for n, spot in enumerate(spots):
         own = None if spot.place else next((h for h in spot.hits if h.state == state), None)
         if own is not None:
             by_county.setdefault(own.county, []).append(n)
     for county, at in by_county.items():
-        found = _nearest(book, state, county, lats[at], lngs[at])
-        for n, nearest in zip(at, found, strict=True):
-            spots[n] = spots[n]._replace(nearest=nearest)
+        found = _near(book, state, county, lats[at], lngs[at], all_of_them=all_of_them)
+        for n, near in zip(at, found, strict=True):
+            spots[n] = spots[n]._replace(near=tuple([place.zip for place in near]))
+
+
+def _nearest_decides(book: Book, state: str) -> bool:
+    """Whether the ZIP places near a point decide in a state: no limits of cities do."""
+    return book.states[state].local in {"county", "city"} and _limits_of(book, state) is None
 
 
 def _limits_of(book: Book, state: str) -> CityLimits | None:
@@ -196,7 +208,7 @@ def locate_point(
         return _by_limits(book, state, point, spot, reach)
     hits = [hit for hit in spot.hits if hit.state == state]
     notes, doubtful, outside = _at_the_edge(book, state, point, spot, hits)
-    if book.states[state].local not in {"county", "city"}:
+    if not _nearest_decides(book, state):
         return Location(
             "state",
             "state",
@@ -209,9 +221,10 @@ def locate_point(
             point=point,
             nearest_zip=spot.nearest,
         ).of_kind("point", state, doubtful, outside)
-    near = places_near(book, state, hits[0].county, *point)
+    rows = book.zips.state(state)
+    near = [rows[zip5] for zip5 in spot.near]
     counties = tuple([hit.county for hit in hits])
-    memo = ("near", state, counties, tuple([place.zip for place in near]))
+    memo = ("near", state, counties, spot.near)
     options = book.memo.get(memo)
     if not isinstance(options, tuple):
         options = book.remember(memo, _options_near(book, state, counties, near))
@@ -239,22 +252,19 @@ def locate_point(
 def key_of(
     book: Book, state: str, point: tuple[float, float], spot: Spot
 ) -> tuple[object, ...] | None:
-    """What the result at a point depends on, but for the point itself.
+    """What the result at a point depends on, but for the point itself; `None` outside of the state.
 
-    Points with the same key have the same result, but for the words of its warnings. `None`: it is
-    not told before the point is located.
+    Points with the same key have the same result, but for the words of its warnings.
     """
-    local = book.states[state].local in {"county", "city"}
-    limits = _limits_of(book, state)
-    if not _is_in(state, spot) or (local and limits is None):
+    if not _is_in(state, spot):
         return None
     hits = [hit for hit in spot.hits if hit.state == state]
     edge: tuple[object, ...] = ()
     if spot.at_edge or spot.hits[0].degrees or len(spot.hits) > len(hits):
         notes, *doubts = _at_the_edge(book, state, point, spot, hits)
         edge = tuple([note["code"] for note in notes]), *doubts
-    if limits is None:
-        return "point", state, hits[0].county, spot.nearest, edge
+    if _limits_of(book, state) is None:
+        return "near", state, tuple([hit.county for hit in hits]), spot.near, edge
     return "point", state, _kind(book, state, point, spot, hits, reach=GIVEN)[0], spot.nearest, edge
 
 
@@ -611,41 +621,33 @@ def places_near(book: Book, state: str, county: str, lat: float, lng: float) -> 
     They are those of its county, or of the state when that has none: the nearest, and each that
     is not twice as far, or within about five kilometers.
     """
-    away, places = _apart_from_places(book, state, county, lat, lng)
-    if not places:
-        return []
-    reach = max(_TOWN_DEGREES, 2 * math.sqrt(away.min())) ** 2
-    near = np.flatnonzero(away <= reach)
-    return [places[n] for n in near[np.argsort(away[near], kind="stable")].tolist()]
+    return _near(book, state, county, *np.array([[lat], [lng]]), all_of_them=True)[0]
 
 
 def nearest_place(book: Book, state: str, county: str, lat: float, lng: float) -> PostalRow | None:
     """The first of `places_near`."""
-    away, places = _apart_from_places(book, state, county, lat, lng)
-    return places[int(away.argmin())] if places else None
+    found = _near(book, state, county, *np.array([[lat], [lng]]), all_of_them=False)[0]
+    return found[0] if found else None
 
 
-def _nearest(
-    book: Book, state: str, county: str, lats: Numbers, lngs: Numbers
-) -> Sequence[str | None]:
-    """The ZIP of the first of `places_near` at each of some points in a county."""
+def _near(
+    book: Book, state: str, county: str, lats: Numbers, lngs: Numbers, *, all_of_them: bool
+) -> list[list[PostalRow]]:
+    """The ZIP places near each of some points in a county, or the nearest alone."""
     middles, places = _in_arrays(book, state, county)
     if not places:
-        return [None] * len(lats)
+        return [[] for _ in lats]
     apart = middles[None] - np.stack([lats, lngs], axis=1)[:, None]
     apart[:, :, 1] *= np.cos(np.radians(lats))[:, None]
-    first = np.einsum("ijk,ijk->ij", apart, apart).argmin(axis=1)
-    return [places[n].zip for n in first.tolist()]
-
-
-def _apart_from_places(
-    book: Book, state: str, county: str, lat: float, lng: float
-) -> tuple[Numbers, list[PostalRow]]:
-    """The ZIP places of a county, and the squares of their distances in degrees."""
-    middles, places = _in_arrays(book, state, county)
-    apart = middles - (lat, lng)
-    apart[:, 1] *= math.cos(math.radians(lat))
-    return np.einsum("ij,ij->i", apart, apart), places
+    away = np.einsum("ijk,ijk->ij", apart, apart)
+    if not all_of_them:
+        return [[places[n]] for n in away.argmin(axis=1).tolist()]
+    reach = np.maximum(_TOWN_DEGREES**2, 4 * away.min(axis=1))
+    order = np.argsort(away, axis=1, kind="stable")
+    counts = np.sum(away <= reach[:, None], axis=1).tolist()
+    return [
+        [places[n] for n in row[:count].tolist()] for row, count in zip(order, counts, strict=True)
+    ]
 
 
 def _in_arrays(book: Book, state: str, county: str) -> tuple[Numbers, list[PostalRow]]:

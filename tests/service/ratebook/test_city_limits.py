@@ -189,12 +189,18 @@ def test_a_place_in_one_county_settles_the_county(at):
 
 
 def test_a_city_settles_the_state_but_at_its_edge(at, refused):
-    city_hall = 39.1142, -94.6275  # Kansas City, Kansas: a kilometer and a half from Missouri
-    assert at("KS", city_hall).advisories == ()
-    assert (
-        "it lies in Wyandotte County, KS"
-        in refused("MO", lat=city_hall[0], lng=city_hall[1]).message
-    )
+    leawood, at_its_edge = (38.9804, -94.61507), (38.9804, -94.60850)  # Kansas, near Missouri
+    assert at("KS", leawood).advisories == ()
+    assert "near_state_line" in {w["code"] for w in at("KS", at_its_edge).advisories}
+    moorhead = 46.8194, -96.79755  # Minnesota, and in North Dakota by the simplified map
+    assert at("MN", moorhead).simple()["rate"]["city"] == "Moorhead"
+    fargo = 46.88274, -96.7686  # North Dakota, and in Minnesota by the map
+    assert at("ND", fargo).simple()["rate"]["city"] == "Fargo"
+    for state, point, says in [
+        ("ND", moorhead, "it lies in Clay County, MN"),
+        ("MN", fargo, "it lies in Cass County, ND"),
+    ]:
+        assert says in refused(state, lat=point[0], lng=point[1]).message
 
 
 def test_towns_that_no_limits_have_are_found_as_before(at):
