@@ -439,8 +439,13 @@ def _choice(book: Book, state: str, kind: Kind) -> _Choice:
         keys = doubts.setdefault(area.id, (doubt, []))[1]
         if key is not None:
             keys.append(key)
-    limits = tuple(Limit(area, doubt, tuple(keys)) for area, (doubt, keys) in doubts.items())
-    return _Choice(tuple(options.values()), limits)
+    limits = [Limit(area, doubt, tuple(keys)) for area, (doubt, keys) in doubts.items()]
+    limits += [
+        Limit("", "new", (f"new {code}",))
+        for code in kind.new
+        if not own_areas(book, state, _place(book, state, code))
+    ]
+    return _Choice(tuple(options.values()), tuple(limits))
 
 
 def _beyond(book: Book, state: str, kind: Kind) -> Iterator[tuple[Area, str, str, str]]:

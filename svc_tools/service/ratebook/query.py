@@ -85,7 +85,7 @@ class Limit(NamedTuple):
     """A limit near a point: what lies beyond it, and what it says of the choice.
 
     Attributes:
-        area: the id of the area beyond.
+        area: the id of the area beyond; empty for a new place of which the book has no rate.
         doubt: what follows where the rate there is another, as `rating.Grounds.limit`.
         beyond: the keys of `Location.meters` that lead there.
     """

@@ -556,7 +556,7 @@ LIMITS = (
         "new_place",
         lambda g: g.limit == "new",
         "low",
-        "near a new city with another rate, whose limits are not known",
+        "near a new city, whose limits are not known, with another rate or none that is known",
     ),
     ConfidenceRule(
         "limits_unplaced",
@@ -693,6 +693,17 @@ def address_near_boundary(
         f" {len(combined)} rates from {low} to {high}.{instead}",
         "lowest_combined_rate": low,
         "highest_combined_rate": high,
+    }
+
+
+def near_new_city(what: str, meters: float) -> AdvisoryFields:
+    """A point may lie in a city that is newer than the limits, of whose rate nothing is known."""
+    return {
+        "code": "address_near_boundary",
+        "message": f"{what[0].upper()}{what[1:]} is in or near a city that is new since 2023: its"
+        " limits are not known, nor is a rate of its own. The rate is that of the county.",
+        "distance_m": round(meters),
+        "candidates": 1,
     }
 
 

@@ -127,7 +127,7 @@ def rate(book: Book, query: Query, location: Location, day: date) -> ResolvedRat
     notes, rated = location.advisories, verdict.rated
     if len(location.options) == 1:  # a verdict is shared by places that lead there otherwise
         rated = ((rated[0][0], location.options[0].why),)
-    if verdict.several or (notes and (location.named_area or state.tier == "A")):
+    if verdict.several or verdict.near or (notes and (location.named_area or state.tier == "A")):
         possible = [option for option, _ in rated]
         notes = tuple(rating.with_range(note, possible) for note in notes)
         if verdict.near:
@@ -151,6 +151,8 @@ def _near_boundary(location: Location, verdict: _Verdict, *, used: str = "") -> 
     meters = dict(location.meters)
     away = min(meters[key] for limit in verdict.near for key in limit.beyond)
     possible = [option for option, _ in verdict.rated]
+    if all(limit.doubt == "new" for limit in verdict.near) and not verdict.several:
+        return rating.near_new_city(location.what, away)
     return rating.address_near_boundary(location.what, away, possible, used=used)
 
 
@@ -283,6 +285,7 @@ def _within_reach(location: Location, rated: _Ranked) -> tuple[_Ranked, tuple[Li
         for option, _ in rated
         if option.area and (option.combined, option.lacks) != (chosen.combined, chosen.lacks)
     }
+    others.add("")  # a rate that is not known may be another
     limits = [limit for limit in location.limits if limit.doubt and limit.area in others]
     limits.sort(key=lambda limit: rating.DOUBTS.index(limit.doubt))
     shown = {limit.area for limit in limits if limit.doubt not in rating.SILENT}

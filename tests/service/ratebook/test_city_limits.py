@@ -165,6 +165,22 @@ def test_a_new_place_with_another_rate_makes_points_around_it_unsure(tmp_path):
     assert (inside.chosen.combined, near(inside)) == (6200, None)  # a city holds it already
 
 
+@pytest.mark.parametrize(
+    ("state", "point", "level"),
+    [
+        ("GA", (33.813, -84.577), "low"),  # Mableton, of which no list has a rate
+        ("GA", (33.95, -84.577), "high"),  # Marietta, beyond twice its radius
+        ("CA", (37.7797, -121.537), "high"),  # Mountain House has the rate of its county
+    ],
+)
+def test_a_new_place_of_no_known_rate_is_unsure(book, state, point, level):
+    answer = look_up(book, state, point)
+    assert answer.confidence == level
+    assert ("address_near_boundary" in codes(answer)) == (level == "low")
+    if level == "low":
+        assert "lowest_combined_rate" not in near(answer)
+
+
 def test_a_hole_in_a_city_is_outside_of_it(book, at):
     limits = book.city_limits("OK")
     held = 0
