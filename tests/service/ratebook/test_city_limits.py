@@ -10,7 +10,7 @@ import pytest
 import shapely
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.cases import cases
+from support.cases import cases, codes
 from support.examples import examples
 
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
