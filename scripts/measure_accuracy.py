@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from compile_book import compile_book
 
+from svc_tools.base.shares import LIKELY_SHARE, SHARES_PER_ONE, SURE_SHARE, share_text
 from svc_tools.service.ratebook import NotResolved, Query, load_book, resolve
 from svc_tools.service.ratebook.accuracy import RESULT_LEVELS, judged, tally
 from svc_tools.service.ratebook.gazetteer import bases_of
 from svc_tools.service.ratebook.names import name_key
-from svc_tools.service.ratebook.rating import MOST, NEARLY_ALL, Rated, housing_share, rate_area
+from svc_tools.service.ratebook.rating import Rated, rate_area
 from svc_tools.show.codes import PARTIAL_CODES, REVIEWED
 
 if TYPE_CHECKING:
@@ -388,9 +389,9 @@ def level_of(share_to: float) -> str:
     """The level of rates whose share of the housing of a ZIP is just below this."""
     return (
         "high"
-        if share_to > NEARLY_ALL / 10_000
+        if share_to > SURE_SHARE / SHARES_PER_ONE
         else "medium"
-        if share_to > MOST / 10_000
+        if share_to > LIKELY_SHARE / SHARES_PER_ONE
         else "low"
     )
 
@@ -451,7 +452,7 @@ def percent(fraction: str) -> str:
 
 def is_likely(advisory: dict[str, object]) -> bool:
     """Whether the rate of most housing is so likely that several rates require no review."""
-    return advisory["code"] == SPANS and str(advisory.get("share", "")) >= housing_share(MOST)
+    return advisory["code"] == SPANS and str(advisory.get("share", "")) >= share_text(LIKELY_SHARE)
 
 
 def later(sources: Sources) -> Iterator[list[object]]:

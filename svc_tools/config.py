@@ -28,6 +28,7 @@ from svc_sdk import AsyncSvc, NotFoundError, ServiceError, Svc, SvcError, __vers
 from svc_sdk.wire import Failure, Reply, UnusableVariableError, checked_url
 from svc_tools.base.extras import require, require_pydantic
 from svc_tools.base.operating_system import user_folder
+from svc_tools.base.shares import LIKELY_SHARE, SURE_SHARE, share_text
 from svc_tools.show.notebook import in_notebook
 from svc_tools.tables.dates import time_zone
 
@@ -665,8 +666,8 @@ def review_below(given: object = None) -> Decimal:
     return found
 
 
-_REVIEW_BELOW = Decimal("0.9000")
-_MOST_BELOW = Decimal("0.9800")
+_REVIEW_BELOW = Decimal(share_text(LIKELY_SHARE))
+_MOST_BELOW = Decimal(share_text(SURE_SHARE))
 _SHARE_EXPECTED = "expected a share from 0 to 0.98 with at most four decimals, such as 0.90"
 _SHARE = re.compile(r"[0-9]*\.?[0-9]{0,20}", re.ASCII)
 

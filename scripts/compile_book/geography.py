@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import zipcodes
 from bokeh_sampledata.us_counties import records
 
+from svc_tools.service.ratebook.by_zip import SLIVER
+from svc_tools.service.ratebook.gazetteer import TOWNS_TAX
 from svc_tools.service.ratebook.names import OUTSIDE, bare_county, name_key, present_county
 from svc_tools.service.ratebook.schema import County, PlaceRow, PostalRow, ZipAreas
 
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
 
 _ZIP_DIGITS = 5
 _FIPS_DIGITS = 3
-_TOWNS_TAX = frozenset({"VT"})
-"""States whose towns tax: the housing of places does not tell theirs."""
-_SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise of the two maps
 _DIVIDED = 0.05
 """From this share of its land on, a place's part in a further county is what its name means too."""
 
@@ -108,7 +107,7 @@ def read_zips(crosswalk: Path, shares: Path, housing: Path, draft: Draft) -> Non
                 land[state, place] += miles
                 beyond[state, place, touched[0]] += miles
     for zip5, state, place, share, miles in parts:
-        if share >= _SLIVER or miles > in_zips[state, place] / 2:
+        if share >= SLIVER or miles > in_zips[state, place] / 2:
             places[zip5, state].append((-max(share, 1), place))
     for (state, place, county), miles in beyond.items():
         main = known[state, place].counties.split()[0]
@@ -141,7 +140,7 @@ def _housing(
         for row in csv.DictReader(file):
             state, zip5, county = row["state"], row["zip"], row["county"]
             count = int(row["housing_units"])
-            if state not in draft.states or state in _TOWNS_TAX or not count:
+            if state not in draft.states or state in TOWNS_TAX or not count:
                 continue
             if (zip5, state) not in zips or (state, county) not in draft.counties:
                 outside += 1

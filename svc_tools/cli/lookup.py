@@ -19,12 +19,13 @@ from svc_sdk import Advisory, ServiceError, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_sdk.wire import lookup_call
 from svc_tools import config
+from svc_tools.base.shares import share_units
 from svc_tools.cli.common import NO_RESULT, Json, Service, explained, grouped
 from svc_tools.config import address_checked
 from svc_tools.geocoding.positions import geocoding_of
 from svc_tools.lookup.computed import Ends, response_at
 from svc_tools.lookup.options import check_geocode, review_threshold
-from svc_tools.lookup.outcomes import of_other_country, of_response, share_units, shown_share
+from svc_tools.lookup.outcomes import of_other_country, of_response, shown_share
 from svc_tools.lookup.reviewing import remarks
 from svc_tools.show.codes import (
     CONFIDENCES,

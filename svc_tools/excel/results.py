@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, units_to_rate
+from svc_tools.base.shares import SHARES_PER_ONE
 from svc_tools.excel.values import PARTIAL, BadValueError, CellError, NotAvailableError
 from svc_tools.lookup.columns import COLUMNS, LOOKUP_COLUMNS, RATE_COLUMNS
 from svc_tools.lookup.options import review_threshold
-from svc_tools.lookup.outcomes import SHARES_PER_ONE, shown_share
+from svc_tools.lookup.outcomes import shown_share
 from svc_tools.lookup.reviewing import (
     as_of_status,
     parsed_day,

@@ -31,6 +31,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from svc_sdk.rates import units_to_rate
+from svc_tools.base.shares import share_text, share_units
 from svc_tools.config import Source
 from svc_tools.lookup.cache_store import place_key
 from svc_tools.lookup.columns import FACTS
@@ -43,8 +44,6 @@ from svc_tools.lookup.outcomes import (
     check_stored,
     not_attempted,
     rate_units,
-    share_text,
-    share_units,
     with_sum_checked,
 )
 from svc_tools.show.display import printable

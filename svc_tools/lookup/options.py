@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeVar, get_args
 
 from svc_sdk import Svc
+from svc_tools.base.shares import SHARES_PER_ONE
 from svc_tools.config import DELIVERIES, review_below, seller_zone
 from svc_tools.lookup.columns import DETAIL_COLUMNS, SHORT_COLUMNS, lookup_columns
-from svc_tools.lookup.outcomes import SHARES_PER_ONE
 from svc_tools.tables.dates import DateTerms, checked_format, time_zone
 from svc_tools.tables.places import GRAINS
 

@@ -16,6 +16,7 @@ from svc_sdk import (
     TaxResponse,
 )
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_decimal, rate_to_units, units_to_rate
+from svc_tools.base.shares import SHARES_PER_ONE, share_units
 from svc_tools.lookup.columns import FACTS, RATE_COLUMNS
 from svc_tools.lookup.troubles import is_foreign
 from svc_tools.show.codes import (
@@ -68,13 +69,6 @@ _ENDS = ("lowest_combined_rate", "highest_combined_rate")
 """The fields of a warning with the ends of the rates that a place may have."""
 _SPANS = "zip_spans_jurisdictions"
 """The warning that has the share of the ZIP's housing at the rate."""
-SHARES_PER_ONE = 10_000
-"""The units of shares: ten-thousandths."""
-SURE_SHARE = 9_800
-"""From this share of a ZIP's housing on a rate is as sure as the only one of a ZIP."""
-LIKELY_SHARE = 9_000
-"""Below this share the service has little confidence in a rate."""
-_SHARE = re.compile(r"(?:0|1)(?:\.[0-9]{1,20})?", re.ASCII)
 _BREAKS = re.compile(r"\s+")
 _Text = TypeVar("_Text", str, str | None)
 
@@ -386,27 +380,6 @@ def _share(response: Sent) -> int | None:
     if others and (not own or min(others) < min(own) or max(others) > max(own)):
         return None
     return share
-
-
-def share_units(value: object) -> int | None:
-    """A share as it is sent or stored, in units of 10^-4, never rounded up.
-
-    `None` where it is not a number from 0 to 1, or the text of one.
-    """
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        return None
-    if isinstance(value, int | float) and not 0 <= value <= 1:
-        return None
-    text = value.strip() if isinstance(value, str) else f"{Decimal(str(value)):f}"
-    if not _SHARE.fullmatch(text):
-        return None
-    share = Decimal(text)
-    return int(share * SHARES_PER_ONE) if share <= 1 else None
-
-
-def share_text(units: int) -> str:
-    """A share of units of 10^-4 as text with four decimals."""
-    return f"{Decimal(units).scaleb(-4):.4f}"
 
 
 def _components(response: Sent) -> tuple[Component, ...]:

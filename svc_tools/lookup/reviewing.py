@@ -6,7 +6,8 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from svc_tools.lookup.outcomes import LIKELY_SHARE, NO_SUM, TOO_HIGH, shown_rate, shown_share
+from svc_tools.base.shares import LIKELY_SHARE
+from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate, shown_share
 from svc_tools.show.codes import (
     CONFIDENCES,
     DISPROVING,

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units
+from svc_tools.base.shares import SHARES_PER_ONE, share_units
 from svc_tools.frames.values.arrow import first_column, shares_in, units_of
-from svc_tools.lookup.outcomes import SHARES_PER_ONE, share_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from svc_tools.base.shares import LIKELY_SHARE
 from svc_tools.frames.lookup.queries import combined_codes
 from svc_tools.frames.lookup.results import encode
 from svc_tools.frames.values.arrow import Categories, Fixed, RowNumbers, Texts, Truths, rate_values
 from svc_tools.lookup.columns import COLUMNS, lookup_columns
-from svc_tools.lookup.outcomes import FOUND_FIELDS, LIKELY_SHARE, TOO_HIGH
+from svc_tools.lookup.outcomes import FOUND_FIELDS, TOO_HIGH
 from svc_tools.lookup.reviewing import (
     is_proved,
     last_begun,

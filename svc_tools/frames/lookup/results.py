@@ -25,6 +25,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_sdk.rates import UNITS_PER_ONE, rate_to_units, units_to_rate
+from svc_tools.base.shares import share_text
 from svc_tools.config import Source
 from svc_tools.frames.added.enriched import Enriched, fact_of_all
 from svc_tools.frames.added.stamp import Stamp
@@ -33,7 +34,6 @@ from svc_tools.frames.lookup.sources import ServiceName
 from svc_tools.frames.orders.deciding import rows_of_file
 from svc_tools.frames.orders.reading import Reading, reading_of_export
 from svc_tools.lookup import Component
-from svc_tools.lookup.outcomes import share_text
 from svc_tools.tables.dates import DateStyle
 from svc_tools.tables.exports import named_export, recognized
 

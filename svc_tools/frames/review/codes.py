@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from svc_sdk.rates import UNITS_PER_ONE
+from svc_tools.base.shares import LIKELY_SHARE, SHARES_PER_ONE, SURE_SHARE, share_units
 from svc_tools.frames.added.enriched import Enriched, fact
 from svc_tools.frames.lookup.queries import combined_codes as distinct
 from svc_tools.frames.lookup.row_states import states_of
@@ -17,13 +18,7 @@ from svc_tools.frames.values.money import Money
 from svc_tools.frames.values.rounding import ROOM
 from svc_tools.lookup.columns import RANGE_COLUMNS
 from svc_tools.lookup.options import review_threshold
-from svc_tools.lookup.outcomes import (
-    LIKELY_SHARE,
-    SHARES_PER_ONE,
-    SURE_SHARE,
-    TOO_HIGH,
-    share_units,
-)
+from svc_tools.lookup.outcomes import TOO_HIGH
 from svc_tools.lookup.reviewing import law_since, parsed_day, reasons_of
 from svc_tools.show.codes import (
     CONFIDENCES,

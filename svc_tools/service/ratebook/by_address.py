@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.query import Query
     from svc_tools.service.ratebook.schema import PostalRow
 
-_NEARLY_ALL = 900
+_NEARLY_ALL_LAND = 900
 """From these thousandths of a ZIP's land on, the city given leaves no doubt which part is meant,
 where no housing is known."""
 _ZIP = re.compile(r"\W*(\d{5})(?:-(\d{4}))?\W*", re.ASCII)
@@ -188,7 +188,8 @@ def locate_written(book: Book, state: str, parts: Parts) -> Location:
 
 def _used(found: Location, parts: Parts) -> str:
     if found.via == "zip5":
-        return f"ZIP {found.zip}"
+        by_city = parts.city and not (found.by_housing or found.mismatch) and len(found.options) > 1
+        return f"{found.city} in ZIP {found.zip}" if by_city else f"ZIP {found.zip}"
     return (parts.city or found.what).strip()
 
 
@@ -288,7 +289,7 @@ def _choose(found: Location, chosen: AreaOption) -> Location:
     if chosen.area is None:
         return found
     rest = tuple(option for option in found.options if option.area is not chosen.area)
-    if not found.housing and chosen.share >= _NEARLY_ALL:
+    if not found.housing and chosen.land >= _NEARLY_ALL_LAND:
         rest = ()
     county = chosen.area.counties[0]
     return replace(

@@ -199,7 +199,7 @@ def _with_postal(book: Book, state: str, found: Location, zips: Sequence[PostalR
     postal = _postal(book, state, found.what, zips).options[0]
     if postal.area is None or not inside.isdisjoint(postal.area.counties):
         return found
-    elsewhere = postal._replace(why="is where ZIPs of the name lie", share=0)
+    elsewhere = postal._replace(why="is where ZIPs of the name lie", land=0)
     return replace(found, options=(*found.options, elsewhere), ambiguous=True)
 
 
@@ -317,9 +317,9 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
             continue
         for option in options:
             if option.area:
-                known = found.get(option.area.id, option._replace(share=0, housing=0))
+                known = found.get(option.area.id, option._replace(land=0, housing=0))
                 found[option.area.id] = known._replace(
-                    share=known.share + option.share, housing=known.housing + option.housing
+                    land=known.land + option.land, housing=known.housing + option.housing
                 )
     if not found:
         if refusal:
@@ -327,13 +327,13 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
         county = next((row.county for row in standard if row.county), "")
         raise no_rate(book, state, county) if county else _no_county(text, state)
     ranked = [
-        option._replace(share=option.share // len(standard))
+        option._replace(land=option.land // len(standard))
         for option in sorted(
-            found.values(), key=lambda option: (-option.housing if housing else 0, -option.share)
+            found.values(), key=lambda option: (-option.housing if housing else 0, -option.land)
         )
     ]
     first = ranked[0].area
-    half = not housing and 2 * ranked[0].share >= WHOLE  # of housing its rates tell, on the day
+    half = not housing and 2 * ranked[0].land >= WHOLE  # of housing its rates tell, on the day
     return Location(
         "place",
         "postal",

@@ -19,7 +19,13 @@ from svc_tools.service.ratebook.county_map import (
     counties_near,
     where_map_ends,
 )
-from svc_tools.service.ratebook.gazetteer import areas_of_place, bases_of, no_rate, own_areas
+from svc_tools.service.ratebook.gazetteer import (
+    TOWNS_TAX,
+    areas_of_place,
+    bases_of,
+    no_rate,
+    own_areas,
+)
 from svc_tools.service.ratebook.names import OUTSIDE
 from svc_tools.service.ratebook.query import AreaOption, Limit, Location, NotResolved
 from svc_tools.service.ratebook.rating import DOUBTS, near_map_edge, near_state_line, off_map
@@ -40,8 +46,6 @@ if TYPE_CHECKING:
 
 _TOWN_DEGREES = 0.05
 """A place this near (about five kilometers) may reach a point that is nearer to another."""
-_TOWNS_TAX = frozenset({"VT"})
-"""States where towns tax, which the limits of cities do not have."""
 _NEW_RADII = 2.0
 """How far a new place may reach, in radii of a circle as large as its land."""
 _SURE_STATE = 100.0
@@ -175,7 +179,7 @@ def _nearest_decides(book: Book, state: str) -> bool:
 def _limits_of(book: Book, state: str) -> CityLimits | None:
     """The limits that decide in a state; `None` where the nearest ZIP does, or the state alone."""
     local = book.states[state].local in {"county", "city"}
-    return book.city_limits(state) if local and state not in _TOWNS_TAX else None
+    return book.city_limits(state) if local and state not in TOWNS_TAX else None
 
 
 def locate_point(
@@ -573,7 +577,7 @@ def _options_near(
             continue
         for option in locate_zip(book, state, place.zip).options:
             if option.area and counties[0] in option.area.counties:
-                found.setdefault(option.area.id, option._replace(share=0))
+                found.setdefault(option.area.id, option._replace(land=0))
     for fips in counties:
         for area in bases_of(book, state, fips):
             found.setdefault(

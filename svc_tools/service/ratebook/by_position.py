@@ -56,6 +56,9 @@ def with_position(book: Book, query: Query, found: Location, spot: Spot | None) 
     if position is None or found.by_record:  # records of the address itself know better
         return found
     given = position.match == "given"
+    if not given:  # the geocoder did match it, whether or not that decides
+        matched = [n for n in found.advisories if n["code"] != "address_not_matched"]
+        found = replace(found, advisories=tuple(matched))
     warn = point_not_used if given else address_match_contradicts
     why = "" if given else _contradiction(book, query, position, found)
     point = None

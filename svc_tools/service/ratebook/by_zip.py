@@ -204,7 +204,8 @@ def _not_in_state(book: Book, state: str, zip5: str) -> NotResolved:
 
 WHOLE = 1000
 """All of a ZIP's land."""
-_SLIVER = 10  # thousandths of a ZIP's land: less is mostly noise
+SLIVER = 10
+"""Thousandths of the land, or of the housing, of a ZIP: less is mostly noise of the maps."""
 
 
 def options_of_zip(
@@ -233,7 +234,7 @@ def options_of_zip(
     for fips, share in shares:
         place = places[fips]
         named = _is_called(place, name)
-        if share < _SLIVER and not named:
+        if share < SLIVER and not named:
             continue
         left -= share
         areas = areas_of_place(book, state, place, counties)
@@ -242,7 +243,7 @@ def options_of_zip(
             _add(found, area, why, share // len(areas))
         if named and areas and not first:
             first = areas[0].id
-    if left >= _SLIVER or not found:
+    if left >= SLIVER or not found:
         towns = _towns(book, state, counties, name)
         bases = [area for fips in counties for area in bases_of(book, state, fips)]
         for area in (*towns, *bases):
@@ -257,7 +258,7 @@ def options_of_zip(
     return tuple(
         sorted(
             found.values(),
-            key=lambda option: (-option.housing, _id(option) != first, -option.share),
+            key=lambda option: (-option.housing, _id(option) != first, -option.land),
         )
     )
 
@@ -303,7 +304,7 @@ def _is_called(place: PlaceRow, name: str) -> bool:
 def _add(found: dict[str, AreaOption], area: Area, why: str, share: int) -> None:
     known = found.get(area.id)
     found[area.id] = (
-        known._replace(share=known.share + share) if known else AreaOption(area, why, share)
+        known._replace(land=known.land + share) if known else AreaOption(area, why, share)
     )
 
 

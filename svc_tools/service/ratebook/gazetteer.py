@@ -172,6 +172,8 @@ def _own_names(area: Area) -> dict[str, None]:
     return dict.fromkeys((*area.cities, *own))
 
 
+TOWNS_TAX = frozenset({"VT"})
+"""States where towns tax, which neither housing nor city limits tell apart."""
 BASE_KINDS = frozenset({"county", "unincorporated"})
 """Kinds of area that hold whatever no city of a county takes."""
 _ONE_COUNTY = 3  # digits of one code

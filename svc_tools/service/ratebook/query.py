@@ -71,13 +71,13 @@ class AreaOption(NamedTuple):
     Attributes:
         area: the area; `None` for what has the state part alone.
         why: why it is one.
-        share: its thousandths of a ZIP's land; 0: unknown.
+        land: its thousandths of the ZIP's land; 0: unknown.
         housing: its housing units in the ZIP.
     """
 
     area: Area | None
     why: str
-    share: int = 0
+    land: int = 0
     housing: int = 0
 
 

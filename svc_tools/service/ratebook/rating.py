@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk.rates import units_to_rate
+from svc_tools.base.shares import LIKELY_SHARE, SURE_SHARE, share_text
 from svc_tools.service.ratebook.spans import QUARTER, YEAR, changes_of_area
 
 if TYPE_CHECKING:
@@ -38,10 +39,6 @@ LEVELS = ("low", "medium", "high", "exact")
 AdvisoryFields = dict[str, object]
 """One warning, ready for JSON."""
 
-NEARLY_ALL = 9_800
-"""From these ten-thousandths of the housing on a rate is as sure as the only one."""
-MOST = 9_000
-"""From these on it is right so often that `medium` keeps its word."""
 _HALF = 500
 _ORDER = ("state", "county", "city", "district")
 
@@ -449,13 +446,13 @@ STARTS = (
 LIMITS = (
     ConfidenceRule(
         "several_rates",
-        lambda g: g.several and (g.share is None or g.share < NEARLY_ALL),
+        lambda g: g.several and (g.share is None or g.share < SURE_SHARE),
         "medium",
         "more than one rate is possible",
     ),
     ConfidenceRule(
         "housing_elsewhere",
-        lambda g: g.several and g.share is not None and g.share < MOST,
+        lambda g: g.several and g.share is not None and g.share < LIKELY_SHARE,
         "low",
         "more than a tenth of the ZIP's housing has other rates",
     ),
@@ -645,7 +642,7 @@ def several_rates(what: str, rated: Sequence[Rated], share: int | None) -> Advis
     place = f"{what[0].upper()}{what[1:]}"
     advisory: AdvisoryFields = {"code": "zip_spans_jurisdictions", "candidates": len(combined)}
     if share is not None:
-        advisory["share"] = housing_share(share)
+        advisory["share"] = share_text(share)
     if low == high:
         advisory["candidates"] = len({option.lacks for option in rated})
         message = f"{place} lies in several jurisdictions; of one, a part of the rate is not known."
@@ -972,12 +969,6 @@ def source_conflict(component: RateShare) -> AdvisoryFields:
     if row.conflict_units is not None:
         advisory["other_rate"] = rate_text(row.conflict_units)
     return advisory
-
-
-def housing_share(share: int) -> str:
-    """The four-decimal string of a share in ten-thousandths: `9312` gives `"0.9312"`."""
-    whole, part = divmod(share, 10_000)
-    return f"{whole}.{part:04}"
 
 
 @lru_cache(maxsize=4096)

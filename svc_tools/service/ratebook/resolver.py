@@ -11,8 +11,9 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
+from svc_tools.base.shares import SHARES_PER_ONE, SURE_SHARE, share_text
 from svc_tools.service.ratebook import rating
-from svc_tools.service.ratebook.by_zip import locate_zip
+from svc_tools.service.ratebook.by_zip import SLIVER, locate_zip
 from svc_tools.service.ratebook.names import OUTSIDE
 from svc_tools.service.ratebook.query import AreaOption, NotResolved
 from svc_tools.service.ratebook.rating import (
@@ -60,10 +61,7 @@ class _Verdict(NamedTuple):
 
 
 _Ranked = tuple[tuple[Rated, str], ...]
-_ALL = 10_000
 _HALF = 5_000
-_SLIVER = 10
-"""Thousandths of the land, or of the housing, of a ZIP: less is mostly noise."""
 _OFFICIAL = "official page read"
 _BY_ADDRESS = frozenset({"CO", "IL", "LA", "MO"})
 """States whose districts drawn by address (business, improvement, economic development,
@@ -317,15 +315,13 @@ def _share_of_housing(location: Location, rated: _Ranked) -> int | None:
     if not location.housing:
         return None
     units = _housing_of_areas(location)
-    return sum(units.get(key, 0) for key in _same_rate(rated)) * _ALL // location.housing
+    return sum(units.get(key, 0) for key in _same_rate(rated)) * SHARES_PER_ONE // location.housing
 
 
 def _share_of_land(location: Location, rated: _Ranked) -> int:
     """Thousandths of the land of a ZIP that have the rate of the chosen area."""
     same = _same_rate(rated)
-    return sum(
-        option.share for option in location.options if option.area and option.area.id in same
-    )
+    return sum(option.land for option in location.options if option.area and option.area.id in same)
 
 
 def _same_rate(rated: _Ranked) -> set[str]:
@@ -345,12 +341,12 @@ def _without_slivers(location: Location, rated: _Ranked) -> _Ranked:
         entry
         for entry in others
         if (part := parts.get(_id(entry[0]))) is None
-        or part.share >= _SLIVER
-        or not 0 < part.housing * 1000 < _SLIVER * location.housing
+        or part.land >= SLIVER
+        or not 0 < part.housing * 1000 < SLIVER * location.housing
     ]
     units = _housing_of_areas(location)
     held = sum(units.get(_id(option), 0) for option, _ in (first, *kept))
-    return (first, *kept) if held * _ALL >= rating.NEARLY_ALL * location.housing else rated
+    return (first, *kept) if held * SHARES_PER_ONE >= SURE_SHARE * location.housing else rated
 
 
 def _housing_of_areas(location: Location) -> dict[str, int]:
@@ -619,7 +615,7 @@ class ResolvedRate(NamedTuple):
         if not location.housing:
             return None
         units = _housing_of_areas(location).get(_id(rated), 0)
-        return rating.housing_share(units * _ALL // location.housing)
+        return share_text(units * SHARES_PER_ONE // location.housing)
 
     def _nearest_zip(self) -> str | None:
         """The ZIP place nearest to the point, which decides nothing where a city holds it."""
