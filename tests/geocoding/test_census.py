@@ -169,6 +169,7 @@ def test_quoted_commas_quotes_and_letters_of_any_kind_are_read(bureau, look_up):
     assert ("14 PEÑASCO RD", "PITTSBURG", "KS", "66762") in bureau.addresses
 
 
+@pytest.mark.timeout(300)  # 10,001 points are looked up
 def test_many_addresses_go_in_several_batches(bureau, look_up, monkeypatch):
     frame = orders(*(f"{number} Oak St" for number in range(1, 10_002)))
     assert set(rates(look_up(frame))) == {BY_POINT}
