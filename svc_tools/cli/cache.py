@@ -75,8 +75,8 @@ def show_info(
             return
         info, sent = cache_info(path), addresses_info(_beside(path))
     if as_json:
-        told = asdict(info) | {"addresses": asdict(sent)}
-        typer.echo(json.dumps(told, indent=2, default=_plain))
+        shown = asdict(info) | {"addresses": asdict(sent)}
+        typer.echo(json.dumps(shown, indent=2, default=_plain))
         return
     _show(Console(highlight=False), info)
     _show_addresses(Console(highlight=False), sent)
@@ -97,7 +97,8 @@ def clear(
         ),
     ] = False,
     unmatched: Annotated[
-        bool, typer.Option("--unmatched", help="With --addresses: only those without one match.")
+        bool,
+        typer.Option("--unmatched", help="With --addresses: only those without a unique match."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask to confirm.")] = False,
     file: _File = None,
@@ -154,11 +155,13 @@ def _clear_addresses(path: Path, geocoder: str | None, *, unmatched: bool, yes: 
     if not goes:
         print_text(console, f"Nothing to remove in {path}.")
         return
-    kind = "addresses without one match" if unmatched else "addresses"
+    kind = "address" if goes == 1 else "addresses"
+    which = f"{kind} without a unique match" if unmatched else kind
     of = ", ".join(one.geocoder for one in chosen)
-    print_text(console, f"{goes:,} {kind} of {of} in {path} will be removed.")
-    print_text(console, "The next lookup with that geocoder sends them again.")
-    if not yes and not typer.confirm("Remove them?"):
+    print_text(console, f"{goes:,} {which} of {of} in {path} will be removed.")
+    it = "it" if goes == 1 else "them"
+    print_text(console, f"The next lookup with that geocoder sends {it} again.")
+    if not yes and not typer.confirm(f"Remove {it}?"):
         raise typer.Exit(1)
     removed = clear_addresses(path, geocoder=geocoder, unmatched=unmatched)
     print_text(console, f"Removed: {removed:,}.")

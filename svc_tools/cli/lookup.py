@@ -101,7 +101,8 @@ def lookup(
     as_of: Annotated[str | None, typer.Option(help="Date of the sale, as 2024-05-01.")] = None,
     period: Annotated[str | None, typer.Option(help="A quarter instead, as 20243.")] = None,
     geocode: Annotated[
-        str | None, typer.Option(help="census: send the street address to its geocoder.")
+        str | None,
+        typer.Option(help="census: send the street address to the Census Bureau's geocoder."),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Candidates and components too.")] = False,
     review_below: Annotated[

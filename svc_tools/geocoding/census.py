@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import httpx
 
 from svc_sdk.wire import Failure, Reply
 from svc_tools.geocoding.addresses import AddressMatch
+from svc_tools.tables.places import is_in_us
 from svc_tools.tables.states import us_state
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ _BENCHMARK = "Public_AR_Current"
 _MOST = 16 * 2**20
 """Bytes of a response: far more than a line for each address."""
 OK = 200
-_SOUTH, _NORTH, _WEST, _EAST, _ALEUTIANS = 17.0, 72.0, -180.0, -64.0, 172.0
-"""What the states lie within, in degrees; the last islands of Alaska are beyond the date line."""
 _ENDING = re.compile(r"(?P<city>[^,]*), *(?P<state>[A-Z]{2})(?:, *(?P<zip>\d{5}))?$")
 
 
@@ -128,17 +126,10 @@ def _found(row: Sequence[str]) -> AddressMatch | None:
 
 
 def _point(text: str) -> tuple[float, float] | None:
-    """Latitude and longitude of "longitude,latitude"; `None` where it is no point of the states."""
+    """Latitude and longitude of "longitude,latitude"; `None` for a point that is not in the US."""
     parts = text.split(",")
     try:
         lng, lat = (float(part) for part in parts)
     except ValueError:
         return None
-    if not (math.isfinite(lat) and math.isfinite(lng)):
-        return None
-    return (lat, lng) if is_in_states(lat, lng) else None
-
-
-def is_in_states(lat: float, lng: float) -> bool:
-    """Whether a point may lie in one of the states; zero, zero and swapped ones do not."""
-    return _SOUTH <= lat <= _NORTH and (_WEST <= lng <= _EAST or lng >= _ALEUTIANS)
+    return (lat, lng) if is_in_us(lat, lng) else None

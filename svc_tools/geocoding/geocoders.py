@@ -6,7 +6,7 @@ on at once, so that an interrupted run loses none.
 
 from __future__ import annotations
 
-import math
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -23,6 +23,8 @@ from svc_tools.config import geocoder, geocoder_url
 from svc_tools.geocoding import census
 from svc_tools.geocoding.addresses import AddressMatch
 from svc_tools.lookup.options import is_geocoded
+from svc_tools.show.display import plain
+from svc_tools.tables.places import is_in_us
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,10 +57,14 @@ class Geocoder(ABC):
     Attributes:
         name: the name that its results are stored under; empty where they cannot be.
         where: what it is and where addresses go, in words.
+        not_stored: why its results cannot be stored, in words; empty where they can.
+        last_error: the last error that an address raised, in words; empty without any.
     """
 
     name: str
     where: str
+    not_stored: str = ""
+    last_error: str = ""
 
     @abstractmethod
     def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
@@ -207,12 +213,12 @@ class OfUser(Geocoder):
         self._call: Callable[[str], object] = method if callable(method) else choice  # type: ignore[assignment]  # `LookupOptions` checks it
         # geopy's RateLimiter: None may be an error that it did not raise, which is not to be stored
         self._may_hide_errors = getattr(choice, "swallow_exceptions", False) is True
-        self.name, self.where = _names_of(choice)
+        self.name, self.where, self.not_stored = _names_of(choice)
 
     def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
         """See `Geocoder.find`."""
         found: dict[StreetAddress, AddressMatch] = {}
-        failures, since = 0, time.monotonic()
+        failures, since, self.last_error = 0, time.monotonic(), ""
         try:
             for address in addresses:
                 if ends.why() is not None:
@@ -221,8 +227,9 @@ class OfUser(Geocoder):
                     result = self._call(str(address))
                 except Exception as error:
                     failures += 1
+                    self.last_error = _in_words(error)
                     if failures == _FAILURES:
-                        raise GeocoderError(f"{type(error).__name__}: {error}") from error
+                        raise GeocoderError(self.last_error) from error
                     continue
                 failures = 0
                 if result is not None or not self._may_hide_errors:
@@ -235,11 +242,24 @@ class OfUser(Geocoder):
                 take(found)
 
 
+_URL_QUERY = re.compile(r"\?[^\s?'\")>]*=[^\s'\")>]*")
+"""The arguments of a web address, among which a key may be."""
+_LONGEST_ERROR = 200
+
+
+def _in_words(error: Exception) -> str:
+    """The type and the text of an error, on one line and without the arguments of an address."""
+    text = _URL_QUERY.sub("?…", " ".join(str(error).split()))
+    kind = type(error).__name__
+    return plain(f"{kind}: {text}" if text else kind, _LONGEST_ERROR)
+
+
 def _found(result: object) -> AddressMatch:
     """What a geocoder of the user returned: a location of geopy, a pair of degrees, or nothing.
 
     Raises:
         TypeError: it is something else.
+        ValueError: it has the longitude first.
     """
     if result is None:
         return AddressMatch("none")
@@ -253,13 +273,18 @@ def _found(result: object) -> AddressMatch:
             "geocode: expected a location with latitude and longitude, a pair of them, or None for"
             f" no match, not {type(result).__name__}"
         ) from None
-    if math.isfinite(lat) and math.isfinite(lng) and census.is_in_states(lat, lng):
+    if is_in_us(lat, lng):
         return AddressMatch("similar", lat, lng)
+    if is_in_us(lng, lat):
+        raise ValueError(
+            f"geocode: the geocoder returned longitude first, {lat:g}, {lng:g}: expected (latitude,"
+            " longitude); exchange them"
+        )
     return AddressMatch("none")
 
 
-def _names_of(choice: object) -> tuple[str, str]:
-    """The name that results are stored under, and what the geocoder is, in words."""
+def _names_of(choice: object) -> tuple[str, str, str]:
+    """The name that results are stored under, what the geocoder is, and why none are stored."""
     inner = choice
     while hasattr(inner, "func"):  # geopy's RateLimiter, or a partial function
         inner = inner.func
@@ -267,10 +292,17 @@ def _names_of(choice: object) -> tuple[str, str]:
     if owner is None and not hasattr(inner, "__qualname__"):
         owner = inner
     if owner is None:
-        name = f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}"
-        # two functions without a name would share their results
-        return ("" if "<lambda>" in name else name), f"the function {name}"
-    kind = type(owner).__name__
-    domain = getattr(owner, "domain", None)
-    name = f"{kind} ({domain})" if isinstance(domain, str) and domain else kind
-    return name, name
+        module = getattr(inner, "__module__", "")
+        name = f"{module}.{getattr(inner, '__qualname__', '')}"
+        where = f"the function {name}"
+    else:
+        kind = owner if isinstance(owner, type) else type(owner)
+        module, name, domain = kind.__module__, kind.__name__, getattr(owner, "domain", None)
+        if isinstance(domain, str) and domain:
+            name = f"{name} ({domain})"
+        where = name
+    if "<lambda>" in name:  # all those of a module have the same name
+        return "", where, "a function without a name cannot be recognized by the next run"
+    if module == "__main__":  # so is that of every other notebook and script
+        return "", where, "what a notebook or script defines may change and keep its name"
+    return name, where, ""

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from svc_tools.tables.places import Place
 
 _WORDS = {
-    "exact": "exact match",
-    "similar": "similar match",
-    "tie": "several matches",
-    "none": "no match",
+    "exact": ("exact match", "exact matches"),
+    "similar": ("similar match", "similar matches"),
+    "tie": ("with several matches", "with several matches"),
+    "none": ("without a match", "without a match"),
 }
+"""How addresses matched: of one address, and of several."""
 
 
 class ToSend(NamedTuple):
@@ -50,6 +51,7 @@ class Geocoding:
     Args:
         geocoder: the geocoder.
         store: what it found before.
+        not_stored: why what it finds now is not stored, where the user has to know.
 
     Attributes:
         name: the name that its results are stored under; empty where they are not.
@@ -58,11 +60,11 @@ class Geocoding:
         trouble: why the geocoder could not be used for all addresses; `None` where it was.
     """
 
-    def __init__(self, geocoder: Geocoder, store: AddressStore) -> None:
+    def __init__(self, geocoder: Geocoder, store: AddressStore, not_stored: str = "") -> None:
         self.name, self.where = geocoder.name, geocoder.where
         self.notes: list[str] = []
         self.trouble: str | None = None
-        self._geocoder, self._store = geocoder, store
+        self._geocoder, self._store, self._not_stored = geocoder, store, not_stored
 
     def plan(self, places: Iterable[Place]) -> ToSend:
         """What `positions` of these places would send; sends nothing."""
@@ -125,12 +127,24 @@ class Geocoding:
     ) -> None:
         """How many addresses have a position, and how many the ZIP decides."""
         kinds = Counter(found[address].match if address in found else "" for address in distinct)
-        named = [f"{kinds[kind]:,} {words}" for kind, words in _WORDS.items() if kinds[kind]]
-        if kinds[""]:
-            named.append(f"{kinds['']:,} without a response, so that their ZIP decides")
-        self.notes.append(
-            f"street addresses by {self.where}: {', '.join(named)}; sent now: {sent:,}"
+        named = [
+            f"{kinds[kind]:,} {one if kinds[kind] == 1 else several}"
+            for kind, (one, several) in _WORDS.items()
+            if kinds[kind]
+        ]
+        if lacking := kinds[""]:
+            whose = "its" if lacking == 1 else "their"
+            named.append(f"{lacking:,} without a response, so that {whose} ZIP decides")
+        note = f"street addresses by {self.where}: {', '.join(named)}; sent now: {sent:,}"
+        if lacking and self._geocoder.last_error:
+            note += f"; the last error: {self._geocoder.last_error}"
+        self.notes.append(note)
+        not_stored = (
+            f"the results of {self.where} are not stored, because {self._not_stored}: the next run"
+            " sends the addresses again; those of a function imported from a module are stored"
         )
+        if sent and self._not_stored and not_stored not in self.notes:
+            self.notes.append(not_stored)
 
 
 def geocoding_of(choice: object, cache: CacheChoice = None) -> Geocoding | None:
@@ -146,8 +160,9 @@ def geocoding_of(choice: object, cache: CacheChoice = None) -> Geocoding | None:
     geocoder = chosen_geocoder(choice)
     if geocoder is None:
         return None
-    path = addresses_path(cache) if geocoder.name else None
-    return Geocoding(geocoder, AddressStore(path, geocoder.name))
+    path = addresses_path(cache)
+    store = AddressStore(path if geocoder.name else None, geocoder.name)
+    return Geocoding(geocoder, store, geocoder.not_stored if path is not None else "")
 
 
 def stored_geocoding(name: str, cache: CacheChoice = None) -> Geocoding:

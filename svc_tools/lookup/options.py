@@ -250,7 +250,7 @@ class LookupOptions:
         None, "Results of a .svclock file.", RUN, kind=Path | None,
         not_on=_SELDOM)
     geocode: GeocodeChoice = option(
-        None, "census: send street addresses to its geocoder.", RUN, not_on=_SELDOM)
+        None, "census: send street addresses to the Census Bureau's geocoder.", RUN, not_on=_SELDOM)
     concurrency: int = option(16, "Requests under way at once.", RUN, least=1, not_on=_SELDOM)
     deadline: float | None = option(
         None, "Seconds for the requests.", RUN, kind=float | None, not_on=_SELDOM)

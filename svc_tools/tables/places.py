@@ -212,6 +212,15 @@ def on_day(undated: PlaceQuery, day: date | None) -> PlaceQuery:
 NO_DATE = Refusal("invalid", "as_of: the row has no date")
 """The refusal of a row without a date where the others have one."""
 
+_NORTH, _WEST, _EAST = (17.5, 71.5), (-180.0, -64.0), (172.0, 180.0)
+"""The latitudes and longitudes of the states and territories; the Aleutians cross 180 degrees."""
+
+
+def is_in_us(lat: float, lng: float) -> bool:
+    """Whether a point may be in the United States: no zeros, no swapped degrees, no NaN."""
+    there = any(low <= lng <= high for low, high in (_WEST, _EAST))
+    return _NORTH[0] <= lat <= _NORTH[1] and there
+
 
 def _question(cells: Cells, *, point_named: bool) -> PlaceQuery:
     """The query of one row, with what was concluded from its other cells.
@@ -407,8 +416,6 @@ UNUSED_POINTS = {
 """Why coordinates that were named do not decide where the row has a ZIP or an address."""
 _DECIMALS = 4
 """The fewest decimals of a point that decides: 0.0001 degree is 11 meters."""
-_NORTH, _WEST, _EAST = (17.5, 71.5), (-180.0, -64.0), (172.0, 180.0)
-"""The latitudes and longitudes of the states and territories; the Aleutians cross 180 degrees."""
 _WRITTEN = re.compile(
     r"([NSEW])? ?([+-]?)([0-9]{1,3}(?:[.,][0-9]+)?) ?\u00b0? ?([NSEW])?", re.IGNORECASE
 )
@@ -448,8 +455,8 @@ def _unused(cells: Cells) -> str | None:
     lat, lng = _number("lat", cells.lat), _number("lng", cells.lng)
     if not (lat and lng):
         return "zero"
-    if not _in_us(lat, lng):
-        if _in_us(lng, lat):
+    if not is_in_us(lat, lng):
+        if is_in_us(lng, lat):
             return "swapped"
         return "outside_us" if abs(lat) <= 90 and abs(lng) <= 180 else None  # noqa: PLR2004
     # a number has lost its trailing zeros, text has not: one number shows how exact both are
@@ -458,11 +465,6 @@ def _unused(cells: Cells) -> str | None:
     if all(few) or (few[0] and are_text[0]) or (few[1] and are_text[1]):
         return "few_decimals"
     return None
-
-
-def _in_us(lat: float, lng: float) -> bool:
-    there = any(low <= lng <= high for low, high in (_WEST, _EAST))
-    return _NORTH[0] <= lat <= _NORTH[1] and there
 
 
 def _decimals(value: object) -> int:

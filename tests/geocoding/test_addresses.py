@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -93,6 +94,9 @@ def test_the_states_are_those_in_which_the_rate_book_goes_by_cities():
     """Vermont's towns are on no map of the rate book."""
     of_cities = {row.state for row in load_book().states.values() if row.local == "city"}
     assert of_cities - {"VT"} == CITY_STATES
+    page = (Path(__file__).parents[2] / "docs" / "GEOCODING.md").read_text()
+    assert f"the {len(CITY_STATES)} states" in page
+    assert " ".join(sorted(CITY_STATES)) in page
 
 
 _WORDS = st.text(string.printable + "äñ\u00a0", max_size=30)

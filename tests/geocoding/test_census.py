@@ -26,12 +26,6 @@ BY_ZIP, BY_POINT = "0.09000", "0.09500"
 """The rates of the ZIP 66762 (Pittsburg), and of Frontenac, which is in it, too."""
 
 
-@pytest.fixture(scope="module")
-def client():
-    with svc_tools.connect("embedded") as client:
-        yield client
-
-
 @pytest.fixture
 def bureau(faults, monkeypatch):
     """The geocoder on loopback; its pauses between attempts are short."""
@@ -64,10 +58,10 @@ def orders(*streets, city="Pittsburg", zip_code="66762", state="KS"):
 
 
 @pytest.fixture
-def look_up(client, tmp_path):
+def look_up(embedded, tmp_path):
     def looked_up(frame, **options):
         given = {"as_of": DAY, "cache": tmp_path / "results.db", "progress": False}
-        given |= {"geocode": "census", "client": client, **COLUMNS}
+        given |= {"geocode": "census", "client": embedded, **COLUMNS}
         return frame.svc.lookup(**given | options)
 
     return looked_up
@@ -135,9 +129,10 @@ def test_a_tie_and_no_match_leave_the_zip_to_decide_and_the_row_says_so(bureau, 
     )
     found = look_up(orders("1 Tie St", "2 No St", "3 Yes St"))
     assert rates(found) == [BY_ZIP, BY_ZIP, BY_POINT]
-    said = ["address_not_matched" in str(codes) for codes in found["warnings"]]
-    assert said == [True, True, False]
-    assert any("1 exact match, 1 several matches, 1 no match" in note for note in notes(found))
+    warned = ["address_not_matched" in str(codes) for codes in found["warnings"]]
+    assert warned == [True, True, False]
+    counts = "1 exact match, 1 with several matches, 1 without a match; sent now: 3"
+    assert any(counts in note for note in notes(found))
 
 
 @pytest.mark.parametrize(
@@ -174,6 +169,7 @@ def test_quoted_commas_quotes_and_letters_of_any_kind_are_read(bureau, look_up):
     assert ("14 PEÑASCO RD", "PITTSBURG", "KS", "66762") in bureau.addresses
 
 
+@pytest.mark.timeout(300)  # 10,001 points are looked up
 def test_many_addresses_go_in_several_batches(bureau, look_up, monkeypatch):
     frame = orders(*(f"{number} Oak St" for number in range(1, 10_002)))
     assert set(rates(look_up(frame))) == {BY_POINT}
@@ -232,7 +228,7 @@ def test_a_failure_that_stays_leaves_the_zip_to_decide(bureau, faults, look_up, 
     assert len(faults.seen) == times
     (trouble,) = [note for note in notes(found) if "cannot be used now" in note]
     assert why in trouble
-    assert any("1 without a response, so that their ZIP decides" in note for note in notes(found))
+    assert any("1 without a response, so that its ZIP decides" in note for note in notes(found))
     faults.will(bureau)  # nothing of it was stored
     assert rates(look_up(orders("1 Yes St"))) == [BY_POINT]
 
@@ -298,7 +294,7 @@ def test_a_geocoder_that_never_responds_is_given_up(bureau, faults, look_up, mon
     assert rates(found) == [BY_ZIP]
 
 
-def test_a_run_that_is_stopped_ends_at_once(bureau, faults, client, tmp_path):
+def test_a_run_that_is_stopped_ends_at_once(bureau, faults, embedded, tmp_path):
     faults.will(HANG)
     source = tmp_path / "orders.csv"
     orders("1 Oak St").to_csv(source, index=False)
@@ -308,14 +304,14 @@ def test_a_run_that_is_stopped_ends_at_once(bureau, faults, client, tmp_path):
         *(source, tmp_path / "out.csv"),
         lookup={"address": "street", "zip": "zip", "as_of": DAY},
         geocode="census",
-        client=client,
+        client=embedded,
         cache=tmp_path / "results.db",
         stop=stop,
     )
     assert made.stopped == STOPPED
 
 
-def test_progress_counts_addresses(bureau, client, tmp_path):
+def test_progress_counts_addresses(bureau, embedded, tmp_path):
     source = tmp_path / "orders.csv"
     orders("1 Oak St", "2 Oak St", "2 Oak St").to_csv(source, index=False)
     stages = []
@@ -331,12 +327,12 @@ def test_progress_counts_addresses(bureau, client, tmp_path):
         *(source, tmp_path / "out.csv"),
         lookup={"address": "street", "zip": "zip", "as_of": DAY},
         geocode="census",
-        client=client,
+        client=embedded,
         cache=tmp_path / "results.db",
         progress=Shown(),
     )
     assert ["Geocoding", 2, "addresses", 2] in stages
-    assert any(re.search(r"2 exact match; sent now: 2", note) for note in made.notes)
+    assert any(re.search(r"2 exact matches; sent now: 2", note) for note in made.notes)
 
 
 def test_every_road_gives_the_same(bureau, run, tmp_path):
@@ -353,9 +349,11 @@ def test_every_road_gives_the_same(bureau, run, tmp_path):
     assert len(bureau.addresses) == 3
 
 
-def test_the_plan_says_how_many_addresses_would_be_sent_where_to(bureau, look_up, client, tmp_path):
+def test_the_plan_says_how_many_addresses_would_be_sent_where_to(
+    bureau, look_up, embedded, tmp_path
+):
     frame = orders("1 Yes St", "2 Yes St", "2 Yes St", "PO Box 5")
-    given = {"client": client, "as_of": DAY, "cache": tmp_path / "results.db", **COLUMNS}
+    given = {"client": embedded, "as_of": DAY, "cache": tmp_path / "results.db", **COLUMNS}
     look_up(frame[:1])
     plan = frame.svc.plan(**given, geocode="census")
     assert (plan.to_geocode, plan.geocoded) == (1, 1)

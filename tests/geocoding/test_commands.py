@@ -76,14 +76,14 @@ def test_enrich_plans_and_sends(bureau, enrich, rates):
     assert "2 street addresses would be sent to the US Census Bureau's geocoder" in " ".join(
         done.stdout.split()
     )
-    told = enrich("1 Yes St", options=["--geocode", "census", "--plan", "--json"])
-    plan = json.loads(told.stdout)
+    planned = enrich("1 Yes St", options=["--geocode", "census", "--plan", "--json"])
+    plan = json.loads(planned.stdout)
     assert (plan["to_geocode"], plan["geocoded"]) == (1, 0)
     assert "127.0.0.1" in plan["geocoder"]
     assert not bureau.sent
     bureau.says = lambda row: unmatched(row) if row[1] == "2 NO ST" else matched(row, *FRONTENAC)
     done = enrich("1 Yes St", "2 No St", options=["--geocode", "census"])
-    assert "1 exact match, 1 no match; sent now: 2" in " ".join(done.stderr.split())
+    assert "1 exact match, 1 without a match; sent now: 2" in " ".join(done.stderr.split())
     assert rates() == [BY_POINT, BY_ZIP]
     enrich("1 Yes St", "2 No St", SVC_GEOCODE="census")
     assert rates() == [BY_POINT, BY_ZIP]
@@ -125,22 +125,30 @@ def test_cache_lists_and_removes_addresses(bureau, enrich, run, tmp_path):
     streets = ["1 Yes St", "2 No St", "3 Tie St"]
     enrich(*streets, options=["--geocode", "census"])
     path = tmp_path / "results.addresses.db"
-    told = json.loads(run("cache", "info", "--json").stdout)["addresses"]
-    assert told["path"] == str(path)
-    assert told["size"] >= path.stat().st_size
-    (one,) = told["geocoders"]
+    held = json.loads(run("cache", "info", "--json").stdout)["addresses"]
+    assert held["path"] == str(path)
+    assert held["size"] >= path.stat().st_size
+    (one,) = held["geocoders"]
     counts = [one[name] for name in ("addresses", "exact", "similar", "ties", "unmatched")]
     assert (one["geocoder"], counts) == ("census", [3, 1, 0, 1, 1])
     shown = " ".join(run("cache", "info", COLUMNS="200").stdout.split())
     assert "3 sent to geocoders, stored for good" in shown
     assert run("cache", "clear", "--addresses").returncode == 1  # nobody confirms
     done = run("cache", "clear", "--addresses", "--unmatched", "--yes")
-    assert "2 addresses without one match of census" in " ".join(done.stdout.split())
+    assert "2 addresses without a unique match of census" in " ".join(done.stdout.split())
     enrich(*streets, options=["--geocode", "census"])
     assert [row[1] for row in bureau.sent[-1]] == ["2 NO ST", "3 TIE ST"]
     unknown = run("cache", "clear", "--addresses", "--service", "google", "--yes")
     assert unknown.returncode == 2
     assert "there are those of census" in " ".join(unknown.stderr.split())
+    bureau.says = lambda row: matched(row, *FRONTENAC)
+    run("cache", "clear", "--addresses", "--unmatched", "--yes")
+    enrich(*streets, options=["--geocode", "census"])
+    bureau.says = unmatched
+    enrich("4 No St", options=["--geocode", "census"])
+    done = " ".join(run("cache", "clear", "--addresses", "--unmatched", "--yes").stdout.split())
+    assert "1 address without a unique match of census" in done
+    assert "The next lookup with that geocoder sends it again. Removed: 1." in done
     assert "Removed: 3." in run("cache", "clear", "--addresses", "--yes").stdout
     assert "Nothing to remove" in run("cache", "clear", "--addresses", "--yes").stdout
     assert b"TIE ST" not in path.read_bytes()

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from support.census import FRONTENAC
 
-import svc_tools
 from svc_tools.geocoding.store import addresses_info, addresses_path
 
 BY_ZIP, BY_POINT = "0.09000", "0.09500"
@@ -46,18 +45,12 @@ class RateLimiter:
         return self.func(*given)
 
 
-@pytest.fixture(scope="module")
-def client():
-    with svc_tools.connect("embedded") as client:
-        yield client
-
-
 @pytest.fixture
-def look_up(client, tmp_path):
+def look_up(embedded, tmp_path):
     def looked_up(*streets, **options):
         frame = pd.DataFrame({"street": streets, "zip": "66762", "state": "KS", "who": "Jane"})
         given = {"address": "street", "zip": "zip", "state": "state", "as_of": "2026-08-01"}
-        given |= {"client": client, "cache": tmp_path / "results.db", "progress": False}
+        given |= {"client": embedded, "cache": tmp_path / "results.db", "progress": False}
         found = frame.svc.lookup(**given | options)
         (record,) = found.attrs["svc"]["lookups"].values()
         return [str(rate) for rate in found["combined_rate"]], record["notes"]
@@ -75,7 +68,9 @@ def test_a_geocoder_of_geopy_decides_by_a_similar_match(look_up, stored):
     found, notes = look_up("1 Oak St", "2 Oak St", geocode=nominatim)
     assert found == [BY_POINT, BY_ZIP]
     assert nominatim.asked == ["1 OAK ST, KS 66762", "2 OAK ST, KS 66762"]
-    assert any("Nominatim (nominatim.example): 1 similar match, 1 no match" in one for one in notes)
+    assert any(
+        "Nominatim (nominatim.example): 1 similar match, 1 without a match" in one for one in notes
+    )
     (info,) = stored()
     assert (info.geocoder, info.similar, info.unmatched) == ("Nominatim (nominatim.example)", 1, 1)
     limited = RateLimiter(nominatim.geocode)
@@ -98,11 +93,11 @@ def test_an_error_that_a_rate_limiter_returns_as_no_match_is_not_stored(look_up,
     assert len(nominatim.asked) == 3
 
 
-def middle(address, asked=None):
+def middle(address, asked=None, point=FRONTENAC):
     """A function from an address to a point."""
     if asked is not None:
         asked.append(address)
-    return FRONTENAC
+    return point
 
 
 def test_a_function_is_stored_under_its_name_and_one_without_a_name_is_not(look_up, stored):
@@ -113,12 +108,43 @@ def test_a_function_is_stored_under_its_name_and_one_without_a_name_is_not(look_
     assert [one.geocoder for one in stored()] == [f"{__name__}.middle"]
     asked.clear()
     for _ in range(2):
-        assert look_up("1 Oak St", geocode=lambda one: asked.append(one))[0] == [BY_ZIP]  # noqa: PLW0108 - a function without a name
+        found, notes = look_up("1 Oak St", geocode=lambda one: asked.append(one))  # noqa: PLW0108 - a function without a name
+        assert found == [BY_ZIP]
+        assert any("are not stored, because a function without a name" in note for note in notes)
     assert len(asked) == 2
     assert len(stored()) == 1
+    assert not any("not stored" in note for note in look_up("1 Oak St", geocode=middle)[1])
 
 
-@pytest.mark.parametrize("nowhere", [None, (0, 0), (-94.69, 37.45), (float("nan"), 1.0), (51.5, 0)])
+def test_what_a_notebook_or_a_script_defines_is_not_stored(look_up, stored, monkeypatch):
+    """Its names are those of any other notebook, and it is changed and run again."""
+    asked = []
+
+    def found_by(address):
+        asked.append(address)
+        return FRONTENAC
+
+    nominatim = Nominatim()
+    monkeypatch.setattr(found_by, "__module__", "__main__")
+    monkeypatch.setattr(Nominatim, "__module__", "__main__")
+    choices = (found_by, partial(found_by), RateLimiter(found_by), nominatim, nominatim.geocode)
+    for choice in choices:
+        found, notes = look_up("1 Oak St", geocode=choice)
+        assert found == [BY_POINT]
+        (note,) = [note for note in notes if "are not stored, because" in note]
+        assert "because what a notebook or script defines may change and keep its name" in note
+        assert "those of a function imported from a module are stored" in note
+    assert len(asked) == 3
+    assert len(nominatim.asked) == 2
+    assert not stored()
+    # where nothing is to be stored, nothing is said of it
+    notes = look_up("1 Oak St", geocode=found_by, cache=False)[1]
+    assert not any("are not stored, because" in note for note in notes), notes
+
+
+@pytest.mark.parametrize(
+    "nowhere", [None, (0, 0), (float("nan"), 1.0), (float("inf"), -94.7), (51.5, 0), (17.4, -94.7)]
+)
 def test_what_is_no_point_of_the_states_is_no_match(look_up, nowhere):
     assert look_up("1 Oak St", geocode=lambda _: nowhere)[0] == [BY_ZIP]
 
@@ -127,6 +153,48 @@ def test_what_is_no_point_of_the_states_is_no_match(look_up, nowhere):
 def test_what_is_no_result_is_refused(look_up, wrong):
     with pytest.raises(TypeError, match="geocode: expected a location with latitude and longitude"):
         look_up("1 Oak St", geocode=lambda _: wrong)
+
+
+@pytest.mark.parametrize("swapped", [FRONTENAC[::-1], Location("1 Oak St", *FRONTENAC[::-1])])
+def test_a_longitude_that_comes_first_is_an_error_and_not_stored(look_up, stored, swapped):
+    expected = r"returned longitude first, -94.6882, 37.4517: expected \(latitude, longitude\)"
+    with pytest.raises(ValueError, match=expected):
+        look_up("1 Oak St", "2 Oak St", geocode=lambda _: swapped)
+    with pytest.raises(ValueError, match=expected):
+        look_up("1 Oak St", geocode=partial(middle, point=swapped))
+    assert not stored()
+    assert look_up("1 Oak St", geocode=middle)[0] == [BY_POINT]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (KeyError("lat"), "KeyError: 'lat'"),
+        (OSError(), "OSError"),
+        (OSError("line 1\nline 2"), "OSError: line 1 line 2"),
+        (
+            OSError("401 for url: https://g.example/v1?key=s3cret&q=1 (GET)"),
+            "OSError: 401 for url: https://g.example/v1?… (GET)",
+        ),
+    ],
+)
+def test_a_note_names_the_last_error_also_where_few_addresses_failed(look_up, error, words):
+    def fails(address):
+        if address.startswith("1 "):
+            raise ValueError("not this one")
+        if address.startswith("3 "):
+            raise error
+        return FRONTENAC
+
+    found, notes = look_up("1 Oak St", "2 Oak St", "3 Oak St", geocode=fails)
+    assert found == [BY_ZIP, BY_POINT, BY_ZIP]
+    (note,) = [note for note in notes if "sent now" in note]
+    assert note.endswith(
+        f"1 similar match, 2 without a response, so that their ZIP decides; sent now: 3; the last"
+        f" error: {words}"
+    )
+    _, notes = look_up("1 Oak St", "4 Oak St", geocode=fails)
+    assert any(note.endswith("; the last error: ValueError: not this one") for note in notes)
 
 
 def test_an_address_that_fails_is_left_out_and_a_geocoder_that_fails_is_given_up(look_up, stored):

@@ -1,7 +1,8 @@
 """The same rows by four runners: a frame, a file in chunks, a Dask frame in parts, a polars frame.
 
 A test with the fixture `run` says what every runner gives; one with `elsewhere`, that the others
-give what the frame does.
+give what the frame does. The embedded service is one for a folder of tests, and `served` has the
+same rates over HTTP.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 
+import svc_tools
+from support.faults import KEY
 from support.frames import timeless
+from svc_sdk import Svc
 from svc_tools.frames import enrich_file
 from svc_tools.lookup.options import OF_FILE
 
@@ -105,6 +109,20 @@ def _made(request):
 
 RUNNERS = [Frame, File, Dask, Polars]
 _NAMES = [runner.__name__.lower() for runner in RUNNERS]
+
+
+@pytest.fixture(scope="session")
+def embedded(_own_home):
+    """The embedded service."""
+    with svc_tools.connect("embedded") as client:
+        yield client
+
+
+@pytest.fixture
+def served(service):
+    """The same rates over HTTP."""
+    with Svc(KEY, base_url=service) as client:
+        yield client
 
 
 @pytest.fixture(params=RUNNERS, ids=_NAMES)

@@ -56,10 +56,13 @@ def test_a_given_point_decides_as_one_without_a_zip(ask, answer, meters, units, 
         (-420, "exact", "medium"),
         (-200, "exact", None),
         (200, "exact", None),
+        (420, "exact", "medium"),
+        (700, "exact", "medium"),
         (1500, "exact", "high"),
         (-800, "similar", "medium"),
         (-420, "similar", None),
         (420, "similar", None),
+        (700, "similar", "medium"),
         (1500, "similar", "medium"),
     ],
 )
@@ -115,8 +118,8 @@ def test_a_given_point_in_another_state_is_not_used(answer, point, says):
 def test_a_match_that_contradicts_the_address_does_not_decide(ask, answer, found, why):
     where = {"street": "455 N Main St", "city": "Wichita", "zip": "67202"}
     got = answer("KS", WICHITA, "exact", found, **where)
-    told = [w["why"] for w in got.advisories if w["code"] == "address_match_contradicts"]
-    assert told == ([why] if why else [])
+    found_why = [w["why"] for w in got.advisories if w["code"] == "address_match_contradicts"]
+    assert found_why == ([why] if why else [])
     assert got.location.via == ("zip5" if why else "coordinates")
     if why:
         assert got.rated == ask("KS", as_of=DAY, **where).rated
