@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _ZIP_DIGITS = 5
 _FIPS_DIGITS = 3
+_FEW_UNITS = 20
+"""Fewer housing units than this say nothing of where a ZIP's mail goes."""
+_ELSEWHERE = 0.02
+"""A ZIP with more of its housing than this in counties that it does not touch was drawn anew."""
 _DIVIDED = 0.05
 """From this share of its land on, a place's part in a further county is what its name means too."""
 
@@ -127,14 +131,16 @@ def read_zips(crosswalk: Path, shares: Path, housing: Path, draft: Draft) -> Non
 def _housing(
     path: Path,
     places: Collection[tuple[str, str]],
-    zips: Collection[tuple[str, str]],
+    zips: Mapping[tuple[str, str], Collection[str]],
     draft: Draft,
 ) -> dict[tuple[str, str], list[str]]:
     """The housing units of the parts of each ZIP and state, most first, as `ZipAreas.housing`.
 
-    A place that is not in the list counts as none: what is left of the county.
+    A place that is not in the list counts as none: what is left of the county. A ZIP with few
+    units, or with many in counties that it does not touch any more, has none: it was drawn anew.
     """
     units: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    elsewhere: Counter[tuple[str, str]] = Counter()
     outside = 0
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -145,8 +151,19 @@ def _housing(
             if (zip5, state) not in zips or (state, county) not in draft.counties:
                 outside += 1
                 continue
+            if county not in zips[zip5, state]:
+                elsewhere[zip5, state] += count
+                continue
             place = row["place"] if (state, row["place"]) in places else ""
             units[zip5, state][f"{place}{county}"] += count
+    drawn_anew = {
+        key
+        for key in elsewhere.keys() | units.keys()
+        if elsewhere[key] > _ELSEWHERE * units[key].total() or units[key].total() < _FEW_UNITS
+    }
+    draft.report.add(
+        "left_out", path.name, "ZIPs", f"{len(drawn_anew)} with few housing units, or drawn anew"
+    )
     if outside:
         draft.report.add(
             "left_out", path.name, "ZIPs", f"{outside} rows of a ZIP or county not in the book"
@@ -154,6 +171,7 @@ def _housing(
     return {
         key: [f"{code}:{count}" for code, count in sorted(of.items(), key=lambda i: (-i[1], i[0]))]
         for key, of in units.items()
+        if key not in drawn_anew
     }
 
 

@@ -143,7 +143,7 @@ def reasons_of(
     # the other side of a limit near by says it more precisely
     if low is not None and low != high and not enough and _NEAR not in codes:
         codes.add("several_rates")
-    if _SPANS in warnings and low is None:
+    if _SPANS in warnings and low is None and not enough:
         codes.add(_SPANS)
     if combined > TOO_HIGH:
         codes.add("rate_too_high")

@@ -301,8 +301,7 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
     Where it is not known of each, by their land. Where no rate has half, nothing decides.
     """
     standard = [row for row in zips if book.zips.touched(row.zip, state)] or list(zips)
-    units = [housing_of_zip(book, state, row.zip) for row in standard]
-    housing = sum(units) if all(units) else 0
+    units: list[int] = []
     found: dict[str, AreaOption] = {}
     refusal: NotResolved | None = None
     for row in standard:
@@ -315,6 +314,7 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
         except NotResolved as error:
             refusal = refusal or error  # another ZIP of the name may have a rate
             continue
+        units.append(housing_of_zip(book, state, row.zip, options))
         for option in options:
             if option.area:
                 known = found.get(option.area.id, option._replace(land=0, housing=0))
@@ -326,6 +326,7 @@ def _postal(book: Book, state: str, text: str, zips: Sequence[PostalRow]) -> Loc
             raise refusal
         county = next((row.county for row in standard if row.county), "")
         raise no_rate(book, state, county) if county else _no_county(text, state)
+    housing = sum(units) if all(units) else 0
     ranked = [
         option._replace(land=option.land // len(standard))
         for option in sorted(

@@ -279,11 +279,12 @@ def _city_of(book: Book, state: str, zip5: str | None) -> str | None:
 def names_at(book: Book, state: str, location: Location) -> list[str]:
     """The names that a place with a point goes by, but for the first: no mismatch of its city.
 
-    They are those of its ZIP, or of the nearest, and of every ZIP that the place touches.
+    In a city they are those of every ZIP that touches it, elsewhere those of its ZIP, or of the
+    nearest.
     """
     zips = [location.zip or location.nearest_zip or ""]
     if location.place:
-        zips += _zips_of_places(book, state).get(location.place, ())
+        zips = zips_of_places(book, state).get(location.place, [])
     rows = book.zips.state(state)
     names = {name: None for zip5 in zips if (row := rows.get(zip5)) for name in _all_names(row)}
     if location.place and (place := book.places(state).get(location.place)):
@@ -295,7 +296,7 @@ def _all_names(row: PostalRow) -> list[str]:
     return [row.city, *row.other_names]
 
 
-def _zips_of_places(book: Book, state: str) -> dict[str, list[str]]:
+def zips_of_places(book: Book, state: str) -> dict[str, list[str]]:
     """The ZIPs that touch each place of a state, by its code."""
     memo = ("zips of places", state)
     known = book.memo.get(memo)
@@ -434,6 +435,9 @@ def _choice(book: Book, state: str, kind: Kind) -> _Choice:
     beyond: list[tuple[Area, str, str | None, str]] = [
         (area, "unplaced", None, where) for area in here[1:]
     ]
+    if kind.place and not chosen.place:  # the city's rate is that of its part in another county
+        own = own_areas(book, state, _place(book, state, kind.place))
+        beyond += [(area, "unplaced", None, where) for area in own]
     beyond += _beyond(book, state, kind)
     beyond.sort(key=lambda found: DOUBTS.index(found[1]))
     for area, doubt, key, name in beyond:

@@ -6,7 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from svc_tools.service.ratebook.by_address import address_parts, is_name_of
-from svc_tools.service.ratebook.by_point import GIVEN, Reach, locate_point
+from svc_tools.service.ratebook.by_point import (
+    GIVEN,
+    Reach,
+    locate_point,
+    names_at,
+    zips_of_places,
+)
 from svc_tools.service.ratebook.gazetteer import keys_of, place_names
 from svc_tools.service.ratebook.names import name_key
 from svc_tools.service.ratebook.query import NotResolved
@@ -16,6 +22,7 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.by_point import Spot
     from svc_tools.service.ratebook.query import Location, Position, Query
+    from svc_tools.service.ratebook.schema import PostalRow
 
 REACHES = {
     "given": GIVEN,
@@ -32,6 +39,8 @@ REACHES = {
 }
 """Which doubts limits raise, by `Position.match`: a geocoder's points lie somewhere along the
 street."""
+_SAME_POINT = 0.0006
+"""Degrees, about 60 meters, to which tables agree about the middle of a ZIP."""
 _SETTLED = frozenset(
     {
         "address_not_matched",
@@ -69,11 +78,14 @@ def with_position(book: Book, query: Query, found: Location, spot: Spot | None) 
         except NotResolved as reason:
             why = reason.message
         else:
-            why = _outside_of_zip(book, query.state, found, point)
+            why = _elsewhere(book, query, found, point)
     if why or point is None:
         return replace(found, advisories=(*found.advisories, warn(found.what, why)))
     if point.via == "state":  # nothing finer is needed
         return found
+    if _is_alone(found, point):
+        kind = (*point.kind, "alone")
+        point = replace(point, options=point.options[:1], limits=()).of_kind(*kind)
     at_home = not found.mismatch or found.named_area == point.areas[0].id
     settled = _SETTLED if at_home else _SETTLED - {"place_input_mismatch"}
     notes = [note for note in found.advisories if note["code"] not in settled]
@@ -86,23 +98,65 @@ def with_position(book: Book, query: Query, found: Location, spot: Spot | None) 
         mismatch=not at_home,
         named_area=found.named_area,
         advisories=(*notes, *point.advisories),
-        similar=position.match == "similar",
+        similar=position.match == "similar" and not _is_alone(found, point),
         instead=None if given else found,
     )
 
 
-def _outside_of_zip(book: Book, state: str, found: Location, point: Location) -> str:
-    """Why a point cannot be that of a ZIP: it lies in none of its counties."""
+def _is_alone(found: Location, point: Location) -> bool:
+    """Whether a ZIP lies in one area alone, in which the point is too: no other side of a limit."""
+    areas = found.areas
+    sure = found.zip and not (found.no_crosswalk or found.across or found.mismatch)
+    return bool(sure) and len(areas) == len(found.options) == 1 and areas[0] is point.areas[0]
+
+
+def _elsewhere(book: Book, query: Query, found: Location, point: Location) -> str:
+    """Why a point cannot be that of a ZIP or an address; empty where it can."""
+    state, position = query.state, query.position
     zip5 = found.zip
-    if zip5 is None or point.county is None:
+    if zip5 is None:
+        return _in_another_city(book, query, found, point)
+    home = book.zips.state(state).get(zip5)
+    if home and position and _is_middle(position, home):
+        return f"they are the middle of ZIP {zip5}, not of an address"
+    counties = {*book.zips.touched(zip5, state), home.county if home else ""} - {""}
+    if counties and counties.isdisjoint(_counties_at(point)):
+        name = book.counties[state, point.county or ""].name
+        return f"{point.what} lies in {name}, and ZIP {zip5} does not"
+    touched = zips_of_places(book, state).get(point.place, ())
+    if not point.place or zip5 in touched or (position and position.zip[:5] == zip5):
         return ""
-    place = book.zips.state(state).get(zip5)
-    counties = {*book.zips.touched(zip5, state), place.county if place else ""} - {""}
+    if not book.zips.touched(zip5, state):  # a ZIP of boxes
+        return ""
+    return f"{point.what} lies in {point.city}, which ZIP {zip5} does not touch"
+
+
+def _in_another_city(book: Book, query: Query, found: Location, point: Location) -> str:
+    """Why a point cannot be that of a place without a ZIP: its counties and names are others."""
+    state = query.state
+    name = book.counties[state, point.county].name if point.county else "another county"
+    counties = {fips for area in found.areas for fips in area.counties}
+    if counties and counties.isdisjoint(_counties_at(point)):
+        return f"{point.what} lies in {name}, and {found.what} does not"
+    parts = address_parts(book, query)
+    city = parts.city if parts else query.location or ""
+    keys = keys_of(place_names(book, state), city) if city else []
+    names = (point.city or "", *names_at(book, state, point))
+    if not keys or not point.place or any(name_key(known) in keys for known in names):
+        return ""
+    return f"{point.what} lies in {point.city}, and not in {city}"
+
+
+def _counties_at(point: Location) -> set[str]:
+    """The county of a point, and those that are near."""
     near = {key.removeprefix("county ") for key, _ in point.meters if key.startswith("county ")}
-    if not counties or not counties.isdisjoint({point.county, *near}):
-        return ""
-    name = book.counties[state, point.county].name
-    return f"{point.what} lies in {name}, and ZIP {zip5} does not"
+    return near | {point.county or ""}
+
+
+def _is_middle(position: Position, home: PostalRow) -> bool:
+    """Whether a position is the middle of a ZIP, which exports and geocoders give for a house."""
+    away = (position.lat - float(home.lat), position.lng - float(home.lng))
+    return all(abs(degrees) < _SAME_POINT for degrees in away)
 
 
 def _contradiction(book: Book, query: Query, position: Position, found: Location) -> str:

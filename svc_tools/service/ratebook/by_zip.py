@@ -19,7 +19,7 @@ from svc_tools.service.ratebook.query import AreaOption, Location, NotResolved
 from svc_tools.service.ratebook.rating import zip_crosses_state_line, zip_of_another_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.schema import Area, PlaceRow, PostalRow
@@ -96,7 +96,7 @@ def _locate(book: Book, state: str, zip5: str) -> Location:
         )
     options = options or _options_of_county(book, state, counties[0])
     chosen = options[0].area
-    housing = 0 if boxed else housing_of_zip(book, state, zip5)
+    housing = 0 if boxed else housing_of_zip(book, state, zip5, options)
     found = Location(
         "zip5",
         "zip",
@@ -250,9 +250,7 @@ def options_of_zip(
             what = area.name if area in towns else _county(book, area)
             _add(found, area, f"touches {what}", left // len((*towns, *bases)))
         first = first or next((area.id for area in towns), "")
-    for area, why, housing in _housed(book, state, zip5):
-        known = found.get(area.id, AreaOption(area, why))
-        found[area.id] = known._replace(housing=known.housing + housing)
+    found = _with_housing(book, state, zip5, found)
     if not found:
         raise no_rate(book, state, counties[0])
     return tuple(
@@ -263,9 +261,34 @@ def options_of_zip(
     )
 
 
-def housing_of_zip(book: Book, state: str, zip5: str) -> int:
-    """The housing units of a ZIP in a state; 0 where none are known."""
+def _with_housing(
+    book: Book, state: str, zip5: str, land: dict[str, AreaOption]
+) -> dict[str, AreaOption]:
+    """The areas of a ZIP with their housing, and those that have some of it."""
+    found = dict(land)
+    for area, why, housing in _housed(book, state, zip5):
+        known = found.get(area.id, AreaOption(area, why))
+        found[area.id] = known._replace(housing=known.housing + housing)
+    return land if _is_annexed(found.values()) else found
+
+
+def housing_of_zip(book: Book, state: str, zip5: str, options: Sequence[AreaOption]) -> int:
+    """The housing units of a ZIP in a state; 0 where its options have none that are known."""
+    if not any(option.housing for option in options):
+        return 0
     return sum(units for *_, units in book.zips.housing(zip5, state))
+
+
+def _is_annexed(options: Collection[AreaOption]) -> bool:
+    """Whether a city that has most of the land had no housing there when it was counted."""
+    total = sum(option.housing for option in options)
+    return any(
+        option.area is not None
+        and option.area.kind == "city"
+        and 2 * option.land >= WHOLE
+        and option.housing * 100 < total
+        for option in options
+    )
 
 
 def _housed(book: Book, state: str, zip5: str) -> Iterator[tuple[Area, str, int]]:
