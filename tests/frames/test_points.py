@@ -48,8 +48,8 @@ def test_coordinates_found_beside_a_zip_decide_only_rows_without_one(run):
 
 def test_found_coordinates_are_reported_and_say_how_they_are_used(embedded, tmp_path):
     said = (
-        "coordinates found, not used where a row has a ZIP or an address:"
-        " lat='Latitude', lng='Longitude' use them"
+        "coordinates found, not used where a row has a ZIP or an address."
+        " To use them: lat='Latitude', lng='Longitude'"
     )
     assert said in ORDERS.svc.plan(client=embedded).notes
     made = ORDERS.svc.lookup(client=embedded, progress=False)
