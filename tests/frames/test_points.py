@@ -57,8 +57,8 @@ def test_where_a_state_has_one_rate_a_point_that_is_not_exact_is_a_warning_only(
     assert all(map(str.__contains__, column(made, "warnings"), orders["code"]))
     assert column(made, "needs_review") == [*orders["reviewed"]]
     # of a row without a state the ZIP may be wrong, and with it the state
-    unnamed = orders.iloc[:1][["zip", "Latitude", "Longitude"]]
-    assert column(run(unnamed, as_of=DAY, **POINT), "needs_review") == ["True"]
+    unnamed = orders.iloc[[0, 0, 1]][["zip", "Latitude", "Longitude"]].reset_index(drop=True)
+    assert column(run(unnamed, as_of=DAY, **POINT), "needs_review") == ["True"] * 3
 
 
 def test_coordinates_found_beside_a_zip_decide_only_rows_without_one(run):
