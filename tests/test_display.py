@@ -19,12 +19,14 @@ from svc_sdk import TaxResponse, units_to_rate
 from svc_tools._register import _card
 from svc_tools.show.codes import codes_in, meaning_of
 from svc_tools.show.display import (
+    Note,
     Table,
     card,
     number,
     print_table,
     prose,
     rate_headline,
+    show,
     table_html,
 )
 
@@ -239,6 +241,17 @@ def printed(rows, width, heads=HEADS, **options):
     file = io.StringIO()
     print_table(Console(file=file, width=width), heads, rows, **options)
     return file.getvalue()
+
+
+@pytest.mark.parametrize("width", [50, 80, 200])
+def test_a_web_address_that_does_not_fit_has_a_line_of_its_own(width):
+    address = "https://www.revenue.example.gov/Pages/FAQS/pcs-taxrates.aspx?of=single-addresses"
+    text = f"WI: the Department of Revenue's Sales Tax Rate Lookup, or its page of rates: {address}"
+    file = io.StringIO()
+    show(Console(file=file, width=width), Note("Where", [text]))
+    lines = [line.strip() for line in file.getvalue().splitlines()]
+    assert lines[1:] == [text] if width > len(text) else lines[-1] == address
+    assert " ".join(lines[1:]) == text
 
 
 @pytest.mark.parametrize("width", [40, 60, 79, 80, 81, 120])

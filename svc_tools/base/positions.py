@@ -29,3 +29,13 @@ class Position(NamedTuple):
     zip: str = ""
     city: str = ""
     state: str = ""
+
+
+def not_used(why: str, decided: str) -> str:
+    """That a given position was not used, and what decided instead, as clients and service say it.
+
+    Args:
+        why: why it was not, without a full stop.
+        decided: what decided, such as "ZIP 78701".
+    """
+    return f"The coordinates were not used: {why}. The rate is that of {decided}."

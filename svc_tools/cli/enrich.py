@@ -165,7 +165,8 @@ def terms_of(given: Mapping[str, Any], run: Run, files: FileOptions) -> Terms:
     of_tax, untaxed = run.tax(in_python(TaxOptions, given)), run.left_out(_OF_TAX)
     refuse_both(of_tax or (), untaxed)
     tax = None if of_tax is None else {**untaxed, **of_tax}
-    return Terms.of("enrich", {**of_lookup, **left_out}, tax, files.layout)
+    terms = Terms.of("enrich", {**of_lookup, **left_out}, tax, files.layout)
+    return replace(terms, in_shell=True)
 
 
 def looked_up(job: FileJob, run: Run, files: FileOptions, service: Service) -> bool:

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from svc_sdk import Advisory, ServiceError, TaxResponse
+from svc_sdk import ServiceError, TaxResponse
 from svc_sdk.rates import rate_to_decimal
 from svc_sdk.wire import lookup_call
 from svc_tools import config
@@ -26,7 +26,7 @@ from svc_tools.geocoding.positions import geocoding_of
 from svc_tools.lookup.computed import Ends, response_at
 from svc_tools.lookup.options import check_geocode, review_threshold
 from svc_tools.lookup.outcomes import of_other_country, of_response, shown_share
-from svc_tools.lookup.reviewing import remarks
+from svc_tools.lookup.reviewing import remarks, with_point_warning, with_warning
 from svc_tools.show.codes import (
     CONFIDENCES,
     RATE_PARTS,
@@ -41,7 +41,6 @@ from svc_tools.show.codes import (
 from svc_tools.show.display import number, print_table, print_text, prose, read_in
 from svc_tools.show.meters import say
 from svc_tools.tables.places import (
-    UNUSED_POINTS,
     Cells,
     Place,
     PlaceQuery,
@@ -107,7 +106,9 @@ def lookup(
     full: Annotated[bool, typer.Option("--full", help="Candidates and components too.")] = False,
     review_below: Annotated[
         str | None,
-        typer.Option(help="Review ZIPs with less of their housing at the rate (0.90)."),
+        typer.Option(
+            help="Flag the rate if less than this share of the ZIP's homes has it (default 0.90)."
+        ),
     ] = None,
     as_json: Json = False,
     service: Service,
@@ -147,8 +148,8 @@ def lookup(
             raise ServiceError(f"The response cannot be used: {why}.")
         if compared:
             response = _compared(response, compared, "point" if point and position else "ZIP")
-        if point is not None and point.point_not_used:
-            response = _with_unused(response, point.point_not_used)
+        if point is not None:
+            response = with_point_warning(response, point)
         if as_json:
             typer.echo(json.dumps(response.model_dump(mode="json"), indent=2))
         else:
@@ -211,12 +212,6 @@ def _first_day(given: str | None) -> date | None:
     return date(int(quarter[1]), 3 * int(quarter[2]) - 2, 1)
 
 
-def _with_unused(response: TaxResponse, why: str) -> TaxResponse:
-    """The response, with an advisory that the coordinates given did not decide."""
-    message = f"The coordinates given did not decide: {UNUSED_POINTS[why]}"
-    return _with(response, {"code": "point_not_used", "message": message, "why": why})
-
-
 def _compared(response: TaxResponse, city: str, decided: str) -> TaxResponse:
     """The response, with an advisory where its city differs from the given one."""
     accepted = (response.meta.model_extra or {}).get("accepted_places")
@@ -225,7 +220,7 @@ def _compared(response: TaxResponse, city: str, decided: str) -> TaxResponse:
     if not known or any(same_place(city, name) for name in known):
         return response
     found = known[0]
-    return _with(
+    return with_warning(
         response,
         {
             "code": "place_input_mismatch",
@@ -234,13 +229,6 @@ def _compared(response: TaxResponse, city: str, decided: str) -> TaxResponse:
             "message": f"The {decided} decided: the rate is that of {found}, not of {city}",
         },
     )
-
-
-def _with(response: TaxResponse, fields: Mapping[str, str]) -> TaxResponse:
-    """The response with a further advisory."""
-    advisory = Advisory.model_validate(fields)
-    meta = response.meta.model_copy(update={"warnings": [*response.meta.warnings, advisory]})
-    return response.model_copy(update={"meta": meta})
 
 
 class _Typed(NamedTuple):

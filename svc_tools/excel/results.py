@@ -64,7 +64,7 @@ class FieldSource:
     def warnings(self) -> tuple[str, ...]:
         """The warnings of the response, and those of svc-tools."""
         asked = self.question
-        named = (asked.named_city, asked.point_not_used) if asked else (None, None)
+        named = (asked.named_city, asked.point_warning) if asked else (None, None)
         return warnings_of(self.outcome.found, *named)
 
     @property

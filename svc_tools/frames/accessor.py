@@ -468,7 +468,7 @@ class SvcAccessor:
         These are the rows that the lookup (`needs_review`) or the tax (`tax_review`) marked, and
         those without a tax. At stake is `at_stake` where several rates fit the place, or it is in
         doubt whether delivery is taxed (where the share of the ZIP's housing at the rate is known,
-        times the share that has another rate: an expectation); else the whole tax; for a row
+        times the share that has another rate: an expected amount); else the whole tax; for a row
         without a tax the most it can be (`tax_high`), else an estimate: its sale at the highest
         rate that the frame has for its state. In a frame without a tax it is the sale itself. The
         rows are grouped by state and reason first, with what to do and where (the name of the

@@ -217,8 +217,9 @@ class LookupOptions:
     address: Hashable | None = option(None, "Column of street addresses.", PLACES, "Street address")
     city: Hashable | None = option(None, "Column of cities.", PLACES, "City")
     location: Hashable | None = option(None, "Column of place names.", PLACES, "Place name")
-    lat: Hashable | None = option(None, "Column of latitudes, to decide by.", PLACES, "Latitude")
-    lng: Hashable | None = option(None, "Column of longitudes, likewise.", PLACES, "Longitude")
+    lat: Hashable | None = option(
+        None, "Column of latitudes; where named, the point decides.", PLACES, "Latitude")
+    lng: Hashable | None = option(None, "Column of longitudes, with lat.", PLACES, "Longitude")
     country: Hashable | None = option(None, "Column of countries.", PLACES, "Country")
     as_of: Hashable | date | None = option(
         None, "Column of sale dates, a date, or today.", PLACES, "Date of sale")
@@ -235,8 +236,8 @@ class LookupOptions:
         None, "Columns to add: short, or a,b,c.", FILES, form="names", not_on=_SELDOM)
     detail: bool = option(False, "Add the jurisdictions.", FILES, not_on=_SELDOM)
     review_below: Decimal | float | str | None = option(
-        None, "Review ZIPs with less of their housing at the rate (0.90).", FILES, "Review below",
-        kind=str | None)
+        None, "Flag a row if less than this share of the ZIP's homes has its rate (default 0.90).",
+        FILES, "Review below", kind=str | None)
     errors: Literal["coerce", "raise"] = option(
         "coerce", "raise: an exception where a row has no usable result.", not_on=_ROWS,
         choices=_ERRORS)

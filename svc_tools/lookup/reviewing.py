@@ -6,6 +6,8 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from svc_sdk import Advisory
+from svc_tools.base.positions import not_used
 from svc_tools.base.shares import LIKELY_SHARE
 from svc_tools.lookup.outcomes import NO_SUM, TOO_HIGH, shown_rate, shown_share
 from svc_tools.show.codes import (
@@ -13,6 +15,7 @@ from svc_tools.show.codes import (
     DISPROVING,
     DOUBTFUL,
     OTHER_CITY_CODES,
+    OTHER_PLACE_CODES,
     REPLACES,
     REVIEWED,
     code_of,
@@ -21,28 +24,29 @@ from svc_tools.show.codes import (
     urgency,
     what_to_do,
 )
-from svc_tools.tables.places import same_place
+from svc_tools.show.display import capital
+from svc_tools.tables.places import UNUSED_POINTS, same_place
 from svc_tools.tables.states import ONE_RATE_STATES
 from svc_tools.tables.statuses import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
-    from svc_sdk import Advisory
+    from svc_sdk import TaxResponse
     from svc_tools.lookup.outcomes import Found, Outcome
+    from svc_tools.tables.places import PlaceQuery
 
 _T = TypeVar("_T")
 _PROVED = "publisher_effective_date"
 _SPANS = "zip_spans_jurisdictions"
 _NEAR = "address_near_boundary"
 _MISMATCH = "place_input_mismatch"
-_POINT_NOT_USED = "point_not_used"
 _EARLIEST = timedelta(hours=14)
 """How much earlier than in UTC a day begins where it begins first."""
 
 
 def warnings_of(
-    found: Found | None, named_city: str | None, point_not_used: str | None = None
+    found: Found | None, named_city: str | None, point_warning: str | None = None
 ) -> tuple[str, ...]:
     """The warnings of a result, each once, plus those of how the row names its place.
 
@@ -50,18 +54,37 @@ def warnings_of(
         found: the result.
         named_city: the row's city where it was not sent (`PlaceQuery.named_city`): it is compared
             here (SPEC 2.4).
-        point_not_used: why the row's coordinates did not decide (`PlaceQuery.point_not_used`).
+        point_warning: that of the row's coordinates (`PlaceQuery.point_warning`).
     """
     if found is None:
         return ()
     codes = found.warnings
-    if point_not_used:
-        codes = (*codes, _POINT_NOT_USED)
+    if point_warning:
+        codes = (*codes, point_warning)
     if named_city and found.resolved_city:
         known = (found.resolved_city, *found.accepted_places)
         if not any(same_place(named_city, name) for name in known):
             codes = (*codes, _MISMATCH)
     return tuple(dict.fromkeys(codes)) if len(codes) > 1 else codes
+
+
+def with_point_warning(response: TaxResponse, query: PlaceQuery) -> TaxResponse:
+    """The response, with a warning where the coordinates given are coarse or did not decide."""
+    code, why, place = query.point_warning, query.point_not_used, query.place
+    if code is None:
+        return response
+    if why is None:
+        return with_warning(response, {"code": code, "message": f"{capital(meaning_of(code))}."})
+    decided = f"ZIP {place.zip}" if place.mode == "zip" else "the address"
+    message = not_used(UNUSED_POINTS[why], decided)
+    return with_warning(response, {"code": code, "message": message, "why": why})
+
+
+def with_warning(response: TaxResponse, fields: Mapping[str, str]) -> TaxResponse:
+    """The response with a further warning."""
+    advisory = Advisory.model_validate(fields)
+    meta = response.meta.model_copy(update={"warnings": [*response.meta.warnings, advisory]})
+    return response.model_copy(update={"meta": meta})
 
 
 def review_reasons(
@@ -78,9 +101,9 @@ def review_reasons(
     a rate above any that exists, parts that do not add up. So does one of no known confidence. A
     result of medium confidence or better, with one rate and of the right date, does not: that its
     date is unverified (`as_of_status`) alone is no reason, because most publishers give none. Nor
-    is another city than the one given, where both have the same rate or the state has only one:
-    but only where the row named that state, since a wrong ZIP gives a wrong state. Warnings that
-    are not in the table are no reason either.
+    is another city than the one given, where both have the same rate or the state has only one,
+    nor in such a state a point that is coarse or not used: but only where the row named that state,
+    since a wrong ZIP gives a wrong state. Warnings that are not in the table are no reason either.
 
     Args:
         outcome: the outcome for the row's place.
@@ -93,8 +116,8 @@ def review_reasons(
     found = outcome.found
     if found is None:
         return (outcome.status,) if outcome.means.review or outcome.means.rated else ()
-    if not state_from_zip and not OTHER_CITY_CODES.isdisjoint(warnings):
-        same = {code for code in OTHER_CITY_CODES if _same_rate(code, found)}
+    if not state_from_zip and not OTHER_PLACE_CODES.isdisjoint(warnings):
+        same = {code for code in OTHER_PLACE_CODES if _same_rate(code, found)}
         warnings = [code for code in warnings if code not in same]
     return reasons_of(
         outcome.status,
@@ -214,10 +237,12 @@ def _reason(code: str, found: Found) -> str:
 
 
 def _same_rate(code: str, found: Found) -> bool:
-    """Whether the rate of the other city of a warning is known to be the same."""
+    """Whether the rate of the other place of a warning is known to be the same."""
     if found.resolved_state in ONE_RATE_STATES:
         return True
-    return code in found.warnings and found.low is not None and found.low == found.high
+    # the ends in a response are those of cities
+    are_known = code in OTHER_CITY_CODES and code in found.warnings
+    return are_known and found.low is not None and found.low == found.high
 
 
 def as_of_status(

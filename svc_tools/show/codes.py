@@ -53,6 +53,8 @@ class Code:
         disproves_date: a published date proves nothing, as with `other_date` and `partial`.
         partial: the parts that the rate may lack (WIRE).
         other_city: another city may be meant; the warning may say what its rates are (WIRE).
+        other_place: another place of the state may be meant, of which no rates are known; no reason
+            to review in a state that has one rate.
         delivery: it is in doubt whether delivery is taxed.
         doubtful: a confidence that is a reason to review where nothing else says why.
         own_records: one's own records settle it, no state's page; so of `mark` and `tax_due`.
@@ -69,6 +71,7 @@ class Code:
     disproves_date: bool = False
     partial: tuple[str, ...] = ()
     other_city: bool = False
+    other_place: bool = False
     delivery: bool = False
     doubtful: bool = False
     own_records: bool = False
@@ -81,12 +84,14 @@ _CHECK_PLACE = "Check the place against the order."
 _ASK_STATE = "Check the rate with the state."
 _ASK_FOR_DATE = "Check the rate for this date with the state."
 _WHICH = "Find out in which of them the address lies:"
+_GEOCODER = 'geocode="census" (docs/GEOCODING.md)'
 _FULL_ADDRESS = (
-    f"{_WHICH} look it up with the street address (the embedded service needs the state's boundary"
-    " file for that), or ask the state."
+    f"{_WHICH} look it up with the street address (for that the embedded service needs the state's"
+    f" boundary file, or {_GEOCODER}), or ask the state."
 )
 _WHICH_SIDE = (
-    "Find out on which side it lies: look the address up with the state, or check the coordinates."
+    "Find out on which side it lies: look the address up with the state; where you gave the"
+    " coordinates, check those."
 )
 _LOCAL_PART = "Get the local rate from the state before you charge or file tax."
 _WRONG_PLACE = "the city or the ZIP is wrong, and with it perhaps the rate"
@@ -170,8 +175,8 @@ _STAKE = {
         " tax on delivery is in doubt, that tax"
     ),
     "expected": (
-        "an expectation: that difference times the share of the ZIP's housing that has another rate"
-        " (1 less lookup_share)"
+        "an expected amount: that difference times the share of the ZIP's housing that has another"
+        " rate (1 \N{MINUS SIGN} lookup_share)"
     ),
     "tax": "the whole tax of the row",
     "tax_high": "no tax: the most that it can be (tax_high)",
@@ -331,6 +336,16 @@ CODES: Mapping[str, Code] = {
         "the coordinates or the ZIP are wrong, and with them perhaps the rate",
         "Check the coordinates, which need four decimals, and the ZIP Code against the order.",
         review=True,
+        other_place=True,
+        own_records=True,
+    ),
+    "point_coarse": Code(
+        ("review",),
+        "the coordinates have fewer than four decimals: the point may be a kilometer off",
+        "another city or county may have another rate, and the row names neither ZIP nor address",
+        "Give the coordinates with four decimals or more, or the ZIP Code or street address.",
+        review=True,
+        other_place=True,
         own_records=True,
     ),
     "zip_of_another_state": Code(
@@ -632,6 +647,7 @@ OTHER_DATE = frozenset(_having(lambda row: row.other_date))
 DISPROVING = OTHER_DATE.union(_having(lambda row: row.disproves_date or row.partial))
 PARTIAL_CODES = {code: CODES[code].partial for code in _having(lambda row: row.partial)}
 OTHER_CITY_CODES = frozenset(_having(lambda row: row.other_city))
+OTHER_PLACE_CODES = frozenset(_having(lambda row: row.other_city or row.other_place))
 OF_DELIVERY = frozenset(_having(lambda row: row.delivery))
 DELIVERY_WARNINGS = _having(lambda row: row.delivery and "warning" in row.kinds)
 DOUBTFUL = frozenset(_having(lambda row: row.doubtful))
@@ -675,11 +691,14 @@ def what_to_do(code: str, state: str = "", *, address: AddressGiven = "no") -> s
     row = CODES.get(code)
     text = (row.to_do if row else "") or _ASK_STATE
     if text == _FULL_ADDRESS and address == "all":
-        text = f"{_WHICH} look the street address up at {lookup_page(state)}."
+        text = (
+            f"{_WHICH} look the street address up at {lookup_page(state)}, or have the embedded"
+            f" service locate it with {_GEOCODER}."
+        )
     elif text == _FULL_ADDRESS and address == "some":
         text = (
             f"{_WHICH} look it up with the street address; where that was given already, look it"
-            f" up at {lookup_page(state)}."
+            f" up at {lookup_page(state)}, or have the embedded service locate it with {_GEOCODER}."
         )
     if state == "AK":
         text = _OF_STATE.sub(r"\1 the borough or city", text)

@@ -140,7 +140,7 @@ def show(console: Console, *parts: Note | Table) -> None:
                 print_text(console)
             print_text(console, (part.title, "bold"))
             for text in part.sentences:
-                print_text(console, text, indent=2)
+                _print_sentence(console, text)
             continue
         if place:
             print_text(console)
@@ -152,6 +152,16 @@ def show(console: Console, *parts: Note | Table) -> None:
             print_text(console, "none", indent=2)
         if part.more:
             print_text(console, part.more, indent=2)
+
+
+def _print_sentence(console: Console, text: str) -> None:
+    """Print a sentence; a web address at its end that does not fit has a line to be copied."""
+    before, colon, address = text.rpartition(": ")
+    if len(text) + 2 > console.width and re.fullmatch(r"https?://\S+", address):
+        print_text(console, f"{before}{colon}".rstrip(), indent=2)
+        print_line(console, f"    {address}")
+    else:
+        print_text(console, text, indent=2)
 
 
 def as_html(*parts: Note | Table) -> str:

@@ -122,6 +122,7 @@ class Refusal:
     zip_repaired: ClassVar[bool] = False
     named_city: ClassVar[None] = None
     point_not_used: ClassVar[None] = None
+    point_warning: ClassVar[None] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,15 @@ class PlaceQuery:
     """The row's city where it is not sent: it is compared with the response instead."""
     point_not_used: str | None = None
     """Why the coordinates that were named do not decide: a key of `UNUSED_POINTS`."""
+    point_coarse: bool = False
+    """Whether coordinates with fewer than four decimals decide: the row has nothing better."""
+
+    @property
+    def point_warning(self) -> str | None:
+        """The code of what is to be known of the row's coordinates; `None` without."""
+        if self.point_not_used:
+            return "point_not_used"
+        return "point_coarse" if self.point_coarse else None
 
     @property
     def position(self) -> Position | None:
@@ -270,6 +280,7 @@ def _question(cells: Cells, *, point_named: bool) -> PlaceQuery:
         zip_repaired=repaired,
         named_city=_bare_city(named_city, state),
         point_not_used=unused,
+        point_coarse=place.mode == "coordinates" and _is_coarse(cells),
     )
 
 
@@ -459,12 +470,17 @@ def _unused(cells: Cells) -> str | None:
         if is_in_us(lng, lat):
             return "swapped"
         return "outside_us" if abs(lat) <= 90 and abs(lng) <= 180 else None  # noqa: PLR2004
-    # a number has lost its trailing zeros, text has not: one number shows how exact both are
+    return "few_decimals" if _is_coarse(cells) else None
+
+
+def _is_coarse(cells: Cells) -> bool:
+    """Whether the coordinates have fewer than four decimals.
+
+    A number has lost its trailing zeros, text has not: one number shows how exact both are.
+    """
     few = [_decimals(value) < _DECIMALS for value in (cells.lat, cells.lng)]
     are_text = [isinstance(value, str) for value in (cells.lat, cells.lng)]
-    if all(few) or (few[0] and are_text[0]) or (few[1] and are_text[1]):
-        return "few_decimals"
-    return None
+    return all(few) or (few[0] and are_text[0]) or (few[1] and are_text[1])
 
 
 def _decimals(value: object) -> int:

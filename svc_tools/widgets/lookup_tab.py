@@ -22,7 +22,7 @@ from svc_tools.frames.values.money import one_amount
 from svc_tools.frames.values.rounding import ROOM, rounded_tax
 from svc_tools.lookup.options import review_threshold
 from svc_tools.lookup.outcomes import failed, of_response
-from svc_tools.lookup.reviewing import reasons_on, remarks, status_word
+from svc_tools.lookup.reviewing import reasons_on, remarks, status_word, with_point_warning
 from svc_tools.lookup.troubles import Trouble
 from svc_tools.show.codes import all_warnings
 from svc_tools.show.display import capital, card, exact_dollars, rate_headline, the_service
@@ -205,6 +205,8 @@ def _look_up(client: Svc, query: LookupQuery) -> tuple[TaxResponse, Outcome]:
     place = query.place
     with address_checked(client):
         result = client.lookup(place.state, **place.arguments())
+    if query.read is not None:
+        result = with_point_warning(result, query.read)
     return result, of_response(place, result, at=datetime.now(UTC))
 
 
@@ -315,11 +317,13 @@ class LookupQuery:
         place: the place and the day.
         note: where the state is from, if none was given.
         cents: the amount whose tax is wanted; `None` without one.
+        read: how the fields were read; `None` where that says nothing more.
     """
 
     place: Place
     note: str = ""
     cents: int | None = None
+    read: PlaceQuery | None = None
 
     @property
     def day(self) -> date | None:
@@ -383,7 +387,7 @@ def query_of(values: Mapping[str, str]) -> LookupQuery | dict[str, str]:
         return _refused(found.reason, mode)
     if mode == _ADDRESS and found.place.mode != _ADDRESS:  # it would be another query
         return {"address": _sentence(_CITY)}
-    return LookupQuery(found.place, _note(found), cents)
+    return LookupQuery(found.place, _note(found), cents, found if found.point_warning else None)
 
 
 def _cents(text: str) -> int | None:

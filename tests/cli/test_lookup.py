@@ -71,6 +71,17 @@ def test_a_point_beside_a_zip_decides_unless_it_cannot_be_exact(point, said, via
     assert meta["resolved_via"] == via
     unused = [one for one in meta["warnings"] if one["code"] == "point_not_used"]
     assert [said in one["message"] for one in unused] == ([] if said is None else [True])
+    for one in unused:  # in the words of the service
+        assert one["message"].startswith("The coordinates were not used: ")
+        assert one["message"].endswith(" The rate is that of ZIP 78701.")
+
+
+@pytest.mark.parametrize(("lat", "coarse"), [("39", True), ("38.98", True), ("38.9800", False)])
+def test_a_coarse_point_alone_decides_and_says_so(lat, coarse):
+    done = svc_tools("lookup", "KS", "--lat", lat, "--lng", "-95.7000", "--embedded")
+    assert done.returncode == 0
+    assert ("(point_coarse)" in done.stdout) == coarse
+    assert ("fewer than four decimals" in " ".join(done.stdout.split())) == coarse
 
 
 def test_a_service_gets_a_point_alone_or_the_zip(account):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from support.command import svc_tools
 
-import svc_tools  # noqa: F401 - registers df.svc
 from svc_tools.frames import enrich_file
 from svc_tools.frames.lookup.columns import propose
 from svc_tools.lookup import lookup_many
@@ -38,6 +38,27 @@ def test_named_coordinates_decide_and_those_that_cannot_be_exact_say_so(run):
         flagged = ["point_not_used" in text for text in rows]
         assert flagged == [False, True, True, True, False, False, False]
     assert column(made, "needs_review")[1:4] == ["True"] * 3
+    for rows in (reasons, warned):  # nothing better is there than the last one
+        assert ["point_coarse" in text for text in rows] == [False] * 6 + [True]
+    assert column(made, "needs_review")[6] == "True"
+
+
+def test_where_a_state_has_one_rate_a_point_that_is_not_exact_is_a_warning_only(run):
+    rows = [
+        ("MA", "02138", "0", "0", "point_not_used", "False"),
+        ("OR", "97201", "45.5", "-122.7", "point_not_used", "False"),
+        ("MA", None, "42.37", "-71.11", "point_coarse", "False"),
+        ("KS", None, "39", "-95.7", "point_coarse", "True"),
+        ("KS", "66603", "0", "0", "point_not_used", "True"),
+    ]
+    names = ["state", "zip", "Latitude", "Longitude", "code", "reviewed"]
+    orders = pd.DataFrame(rows, columns=names)
+    made = run(orders[names[:4]], as_of=DAY, **POINT)
+    assert all(map(str.__contains__, column(made, "warnings"), orders["code"]))
+    assert column(made, "needs_review") == [*orders["reviewed"]]
+    # of a row without a state the ZIP may be wrong, and with it the state
+    unnamed = orders.iloc[[0, 0, 1]][["zip", "Latitude", "Longitude"]].reset_index(drop=True)
+    assert column(run(unnamed, as_of=DAY, **POINT), "needs_review") == ["True"] * 3
 
 
 def test_coordinates_found_beside_a_zip_decide_only_rows_without_one(run):
@@ -48,8 +69,8 @@ def test_coordinates_found_beside_a_zip_decide_only_rows_without_one(run):
 
 def test_found_coordinates_are_reported_and_say_how_they_are_used(embedded, tmp_path):
     said = (
-        "coordinates found, not used where a row has a ZIP or an address:"
-        " lat='Latitude', lng='Longitude' use them"
+        "coordinates found, not used where a row has a ZIP or an address."
+        " To use them: lat='Latitude', lng='Longitude'"
     )
     assert said in ORDERS.svc.plan(client=embedded).notes
     made = ORDERS.svc.lookup(client=embedded, progress=False)
@@ -60,6 +81,12 @@ def test_found_coordinates_are_reported_and_say_how_they_are_used(embedded, tmp_
     run = enrich_file(tmp_path / "in.csv", tmp_path / "out.csv", client=embedded)
     assert said in run.notes
     assert "Latitude" not in run.read
+    done = svc_tools("enrich", tmp_path / "in.csv", "-o", tmp_path / "by.csv", "--embedded")
+    typed = (
+        "not used where a row has a ZIP or an address. To use them: --lat Latitude --lng Longitude"
+    )
+    assert typed in " ".join(done.stderr.split())
+    assert "lat='Latitude'" not in done.stderr + done.stdout
     for given in (POINT, {"lat": False, "lng": False}):
         notes = ORDERS.svc.plan(client=embedded, **given).notes
         assert not any("coordinates found" in note for note in notes)

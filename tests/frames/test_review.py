@@ -442,7 +442,8 @@ def test_an_address_that_was_given_is_looked_up_with_the_state():
     (group,) = made.state_reasons
     page = lookup_page("TX")
     assert group.advice == (
-        f"Find out in which of them the address lies: look the street address up at {page}."
+        f"Find out in which of them the address lies: look the street address up at {page}, or have"
+        ' the embedded service locate it with geocode="census" (docs/GEOCODING.md).'
     )
     assert made.rows["review_to_do"].tolist() == [group.advice]
     assert made.groups["to_do"].tolist() == [group.advice]
@@ -450,7 +451,7 @@ def test_an_address_that_was_given_is_looked_up_with_the_state():
     both = enriched(given, row("TX", **rates))
     made = positioned(both).review
     (group,) = made.state_reasons
-    assert f"where that was given already, look it up at {page}." in group.advice
+    assert f"where that was given already, look it up at {page}, or have" in group.advice
     assert in_parts(both, 1).groups() == made.state_reasons
 
 

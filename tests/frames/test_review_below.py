@@ -223,7 +223,7 @@ def test_columns_without_the_reasons_are_judged_by_the_threshold_of_their_lookup
 
 
 @pytest.mark.usefixtures("service")
-def test_the_dollars_at_stake_are_an_expectation_where_the_share_is_known(scripted):
+def test_the_dollars_at_stake_are_an_expected_amount_where_the_share_is_known(scripted):
     made = ROWS.svc.lookup(client=scripted, cache=False, progress=False)
     made = made.svc.tax("amount", contains_tax=False, progress=False)
     review = made.svc.review()
@@ -242,13 +242,13 @@ def test_the_dollars_at_stake_are_an_expectation_where_the_share_is_known(script
     assert (review.totals.expected_rows, review.totals.expected) == (2, Decimal("13.40"))
     assert review.totals.dollars == Decimal("53.40")
     sentence = (
-        "Of these dollars $13.40 is an expectation for 2 rows: the range of their tax times the"
+        "Of these dollars $13.40 is an expected amount for 2 rows: the range of their tax times the"
         " share of the ZIP's housing that has another rate."
     )
     assert sentence in " ".join(str(review).split())
     assert {*made["at_stake"]} == {Decimal("20.00")}
     lazy = pl.from_pandas(made.drop(columns=["lookup_as_of"])).svc.review()
-    assert "is an expectation for 2 rows" in " ".join(str(lazy).split())
+    assert "is an expected amount for 2 rows" in " ".join(str(lazy).split())
 
 
 @pytest.mark.usefixtures("service")
@@ -263,8 +263,8 @@ def test_a_refund_and_a_delivery_in_doubt(scripted):
 
 
 RESTS = (
-    "4 rows ($4,000.00 of sales, $330.00 of tax) rest on the rate of less than 98% of the housing"
-    " in the ZIP."
+    "4 rows ($4,000.00 of sales, $330.00 of tax) use a rate that covers less than 98% of the homes"
+    " in their ZIP Code."
 )
 
 
@@ -282,15 +282,15 @@ def test_the_summary_says_how_much_rests_on_shares_below_98_percent(scripted, tm
         "tax": "330.00",
     }
     assert made.totals.as_json()["review_expected"] == {"rows": 2, "dollars": "13.40"}
-    assert "$13.40 is an expectation for 2 rows" in str(made)
+    assert "$13.40 is an expected amount for 2 rows" in str(made)
     text = page.read_text(encoding="utf-8")
     assert RESTS in text
-    assert "$13.40 is an expectation for 2 rows" in text
+    assert "$13.40 is an expected amount for 2 rows" in text
     frame = pd.read_csv(tmp_path / "out.csv", dtype={"zip": str})
     frame.svc.report(book)
     shown = pd.read_excel(book, sheet_name="Summary", header=None).to_numpy().ravel()
     assert RESTS in shown
-    assert any("$13.40 is an expectation" in str(cell) for cell in shown)
+    assert any("$13.40 is an expected amount" in str(cell) for cell in shown)
 
 
 def test_a_share_beside_other_rates_than_those_of_its_zip_does_not_count(scripted, faults):

@@ -52,7 +52,9 @@ def test_a_point_decides_where_there_is_neither_zip_nor_address(named):
     for beside in ({}, {"city": "Austin"}, {"location": "Austin"}, {"address": "12 Elm"}):
         query = found(named=named, lat="30.27", lng="-97.74", **beside)
         assert query.place.mode == "coordinates", beside
-        assert query.point_not_used is None
+        assert query.point_warning == "point_coarse"
+        exact = found(named=named, lat="30.2700", lng="-97.7400", **beside)
+        assert (exact.place, exact.point_warning) == (query.place, None)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,8 @@ def test_a_point_of_the_states_with_four_decimals_decides_as_text_and_as_a_numbe
     assert by_text.position == Position(*numbers, "given")
     assume(lat % 10 or lng % 10)
     assert found(zip="78701", lat=numbers[0], lng=numbers[1]).position == by_text.position
+    for point in (texts, numbers):
+        assert found(lat=point[0], lng=point[1]).point_warning is None
     swapped = found(zip="78701", lat=texts[1], lng=texts[0])
     assert (swapped.position, swapped.point_not_used) == (None, "swapped")
 
@@ -154,3 +158,5 @@ def test_three_decimals_never_decide_beside_a_zip(lat, lng):
     for point in (cells, [f"{value:.3f}" for value in cells]):
         query = found(zip="78701", lat=point[0], lng=point[1])
         assert (query.position, query.point_not_used) == (None, "few_decimals")
+        assert query.point_warning == "point_not_used"
+        assert found(lat=point[0], lng=point[1]).point_warning == "point_coarse"

@@ -176,6 +176,13 @@ def test_a_rate_is_looked_up_and_shown_with_its_code(tab):
     assert tab.result.layout.display == ""
 
 
+@pytest.mark.parametrize(("lng", "status"), [("-97.7431", "ok"), ("-97.743", "review")])
+def test_a_coarse_point_is_marked_and_explained(tab, lng, status):
+    look_up(tab, mode="coordinates", lat="30.2672", lng=lng)
+    assert status in tab.history.rows[0]["cells"]
+    assert ("fewer than four decimals" in tab.card.value) == (status == "review")
+
+
 def test_a_rate_of_another_country_is_not_shown_as_one(tab, faults):
     faults.will(echoing(rate={"country": "CAN"}))
     look_up(tab, amount="100.00")

@@ -49,10 +49,12 @@ class Terms:
         lookup: the options of the lookup.
         tax: the arguments of `df.svc.tax()`; `None` for no tax. Without any there is a tax where
             the column of amounts is found.
+        in_shell: whether notes name the options of a command, and not arguments.
     """
 
     lookup: LookupOptions = field(default_factory=LookupOptions)
     tax: Mapping[str, Any] | None = None
+    in_shell: bool = False
 
     @classmethod
     def of(
@@ -172,7 +174,7 @@ def file_inputs(first: pd.DataFrame, terms: Terms) -> Inputs:
     options = terms.lookup
     free_columns(first, options.prefix)
     check_layout(options, free_labels(first))
-    return inputs_by(options, first, call="lookup=")
+    return inputs_by(options, first, call="lookup=", in_shell=terms.in_shell)
 
 
 def file_layout(

@@ -26,6 +26,7 @@ from svc_tools.tables.cells import text_of
 from svc_tools.tables.countries import find_country
 from svc_tools.tables.dates import DateStyle, DateTerms, decide, parse, read_one
 from svc_tools.tables.exports import DECIDING_ROLES, recognized, usual_columns
+from svc_tools.tables.questions import option_line
 from svc_tools.tables.roles import (
     PLACES,
     ColumnAmbiguous,
@@ -89,9 +90,11 @@ def inputs_by(
     *,
     rows: RowReader | None = None,
     call: str = "lookup",
+    in_shell: bool = False,
 ) -> Inputs:
     """What the queries are made of, by the options of a lookup; see `find_inputs`."""
-    return find_inputs(frame, options.given, options.dates(), rows=rows, call=call)
+    given, dates = options.given, options.dates()
+    return find_inputs(frame, given, dates, rows=rows, call=call, in_shell=in_shell)
 
 
 def find_inputs(
@@ -101,13 +104,15 @@ def find_inputs(
     *,
     rows: RowReader | None = None,
     call: str = "lookup",
+    in_shell: bool = False,
 ) -> Inputs:
     """Find the column or the value of each argument.
 
     An argument is a column label, else a value for all rows; `False` excludes columns. Arguments
     that are not given are found by the usual names ("zip", "zip_code", "postal_code"…). `dates`
     says how dates are read, `rows` gives rows of columns that decide what is a country (by default
-    rows of the frame), and `call` is what takes the arguments, for an error.
+    rows of the frame), and `call` is what takes the arguments, for an error. With `in_shell` the
+    notes name the options of a command.
 
     Raises:
         ColumnAmbiguous: several columns have usual names for one argument, several look like a
@@ -159,7 +164,7 @@ def find_inputs(
     used = used_notes(inputs.used, scalars, export)
     known = inputs.used.keys() | scalars.keys()
     no_state = "" if "state" in named else _no_state_note(known, left)
-    points = _points_note(inputs, named, left)
+    points = _points_note(inputs, named, left, in_shell=in_shell)
     notes = tuple(filter(None, (*used, *usual.notes, points, no_state, billing, note)))
     own = free_labels(frame)
     reading = (
@@ -177,25 +182,28 @@ def _decides(
     return {"zip", "address"}.isdisjoint(columns.keys() | scalars.keys())
 
 
-def _points_note(inputs: Inputs, named: Mapping[str, object], left: Iterable[Hashable]) -> str:
+def _points_note(
+    inputs: Inputs, named: Mapping[str, object], left: Iterable[Hashable], *, in_shell: bool
+) -> str:
     """That coordinates were found and not used, and how they are."""
+    where = ""
     if not inputs.point_named:
-        lat, lng = (repr(inputs.columns[role]) for role in _PAIR)
-        return (
-            "coordinates found, not used where a row has a ZIP or an address:"
-            f" lat={lat}, lng={lng} use them"
-        )
-    if not _PAIR.keys().isdisjoint(inputs.columns.keys() | named.keys()):
+        where = " where a row has a ZIP or an address"
+        each = {role: [inputs.columns[role]] for role in _PAIR}
+    elif not inputs.columns.keys().isdisjoint(_PAIR) or not named.keys().isdisjoint(_PAIR):
         return ""
-    found = [(role[0], label) for label in left if (role := place_role(label))]
-    each = {one: [repr(label) for role, label in found if role == one] for one in _PAIR}
-    if not all(each.values()):
-        return ""
-    which = ", ".join(f"{role}={' or '.join(labels)}" for role, labels in each.items())
-    return f"coordinates found, not used: {which} use them"
+    else:
+        found = [(role[0], label) for label in left if (role := place_role(label))]
+        each = {one: [label for role, label in found if role == one] for one in _PAIR}
+        if not all(each.values()):
+            return ""
+    write = option_line if in_shell else "{}={!r}".format
+    which = [" or ".join(write(role, label) for label in each[role]) for role in _PAIR]
+    line = (" " if in_shell else ", ").join(which)
+    return f"coordinates found, not used{where}. To use them: {line}"
 
 
-_PAIR = dict.fromkeys(("lat", "lng"))
+_PAIR = ("lat", "lng")
 
 
 def _as_given(
@@ -311,7 +319,7 @@ def propose(frame: pd.DataFrame) -> Proposal:
         rows=partial(sampled_rows, frame),
     )
     found = dict(usual.columns)
-    if not _decides(found, {}, {}):  # who shows these as named would have them used
+    if not _decides(found, {}, {}):  # the panel names what is proposed, and they would decide
         found = {role: label for role, label in found.items() if role not in _PAIR}
     unclear = {
         problem.role: problem.candidates

@@ -267,7 +267,7 @@ class _Values:
         return self.coded("edition").of(lambda edition: edition or self.who.edition)
 
 
-_NAMED = attrgetter("named_city", "point_not_used")
+_NAMED = attrgetter("named_city", "point_warning")
 _AS_OF = (None, "unverified", "verified")
 
 

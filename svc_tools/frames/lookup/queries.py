@@ -233,8 +233,8 @@ def _places(
     kinds += [_kind([value]) for value in scalars.values()]
     # columns of mixed types are not remembered: 1, 1.0 and True are equal keys
     named = inputs.point_named
-    is_new = None in kinds or count > _REMEMBERED
-    remembered = {} if is_new else _memory((names, tuple(kinds), named))
+    unremembered = None in kinds or count > _REMEMBERED
+    remembered = {} if unremembered else _memory((names, tuple(kinds), named))
     cells = [column.cells() for column in roles.values()]
     cells += [[value] * count for value in scalars.values()]
     rows = zip(*cells, strict=True)

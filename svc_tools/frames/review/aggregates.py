@@ -409,7 +409,7 @@ class OnShares:
 
 
 def shares_sentence(found: Resting) -> str:
-    """What rests on the rate of less than 98% of a ZIP's housing; empty where nothing does."""
+    """What uses the rate of less than 98% of a ZIP's housing; empty where nothing does."""
     if not found.rows:
         return ""
     known = [
@@ -418,10 +418,10 @@ def shares_sentence(found: Resting) -> str:
         if value is not None
     ]
     more = f" ({', '.join(known)})" if known else ""
-    rests = "rests" if found.rows == 1 else "rest"
+    uses, their = ("uses", "its") if found.rows == 1 else ("use", "their")
     return (
-        f"{counted(found.rows, 'row')}{more} {rests} on the rate of less than 98% of the housing in"
-        " the ZIP."
+        f"{counted(found.rows, 'row')}{more} {uses} a rate that covers less than 98% of the homes"
+        f" in {their} ZIP Code."
     )
 
 

@@ -221,7 +221,7 @@ def figures_of(rows: Enriched, goods: Goods) -> StakeFigures:
 
     What the delivery alone decides is all that is at stake only where nothing else is in doubt.
     Where the share of the ZIP's housing at the rate is known, the range counts by the share that
-    has another rate: an expectation, unless the tax on delivery is in doubt, too.
+    has another rate: an expected amount, unless the tax on delivery is in doubt, too.
     """
     sales = sales_of(rows, goods)
     if not rows.has("tax"):

@@ -210,7 +210,7 @@ class ReviewCounts:
 
     @property
     def expected(self) -> tuple[int, Decimal]:
-        """How many rows have an expectation, weighted by the share of housing, and its dollars."""
+        """How many rows have an expected amount, by the share of housing, and its dollars."""
         rows, cents = self._expected
         return rows, dollars(cents)
 
@@ -413,8 +413,8 @@ class ReviewTotals:
         carrying_rows: the fewest rows that add up to that percentage of `dollars`.
         estimated_rows: rows without a tax whose figure is an estimate.
         estimated: their part of `dollars`; `None` without an estimate.
-        expected_rows: rows whose figure is an expectation: the range of their tax times the share
-            of the ZIP's housing that has another rate.
+        expected_rows: rows whose figure is an expected amount: the range of their tax times the
+            share of the ZIP's housing that has another rate.
         expected: their part of `dollars`; `None` without one.
         unknown_rows: rows without a figure: in no sum.
     """
@@ -508,7 +508,7 @@ class Review:
 
     @property
     def expected_sentence(self) -> str:
-        """How much of the dollars is an expectation; empty without."""
+        """How much of the dollars is an expected amount; empty without."""
         sums = self.totals
         return expected_sentence(sums.expected_rows, sums.expected)
 
@@ -743,12 +743,13 @@ def _totals(frame_rows: int, own: Money, basis: np.ndarray, share: int) -> Revie
 
 
 def expected_sentence(rows: int, expected: Decimal | None) -> str:
-    """How much of the dollars of a review is an expectation; empty where nothing is."""
+    """How much of the dollars of a review is an expected amount; empty where nothing is."""
     if not rows or expected is None:
         return ""
     return (
-        f"Of these dollars {exact_dollars(expected)} is an expectation for {counted(rows, 'row')}:"
-        " the range of their tax times the share of the ZIP's housing that has another rate."
+        f"Of these dollars {exact_dollars(expected)} is an expected amount for"
+        f" {counted(rows, 'row')}: the range of their tax times the share of the ZIP's housing that"
+        " has another rate."
     )
 
 

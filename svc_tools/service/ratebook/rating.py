@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from svc_sdk.rates import units_to_rate
+from svc_tools.base.positions import not_used
 from svc_tools.base.shares import LIKELY_SHARE, SURE_SHARE, share_text
 from svc_tools.service.ratebook.spans import QUARTER, YEAR, changes_of_area
 
@@ -708,7 +709,7 @@ def point_not_used(what: str, why: str) -> AdvisoryFields:
     """The coordinates of a row were not used; its ZIP or address decided."""
     return {
         "code": "point_not_used",
-        "message": f"The coordinates were not used: {why}. The rate is that of {what}.",
+        "message": not_used(why, what),
         "why": why,
     }
 
