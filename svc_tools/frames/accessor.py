@@ -85,8 +85,8 @@ class SvcAccessor:
         the usual column names and reported, and `False` excludes a column. Row by row the mode is
         address, else ZIP, else coordinates, else place name (SPEC 4.4); `lat` and `lng` that are
         named here decide beside an address or a ZIP too, unless they cannot be exact
-        (`point_not_used`). A city given with a ZIP is
-        compared with the city found: a difference is the warning `place_input_mismatch`.
+        (`point_not_used`; `point_coarse` where the row has nothing better). A city given with a ZIP
+        is compared with the city found: a difference is the warning `place_input_mismatch`.
 
         Every requested result is cached before it is reported, and no cached one is requested
         again: run an interrupted lookup again, and it requests the rest. The embedded service
