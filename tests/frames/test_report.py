@@ -410,7 +410,7 @@ def test_an_address_is_quoted_nowhere_unless_its_column_is_shown(report, embedde
     """Neither as the place of a row to review nor in the reason of a row that failed."""
     streets = ["1 Hidden Way", "9" * 240]  # the second one is too long
     orders = pd.DataFrame(
-        {"street_line": streets, "city": "Austin", "state": "TX", "zip": "78701", "amount": 5}
+        {"street_line": streets, "city": "Austin", "state": "TX", "zip": "78735", "amount": 5}
     )
     rated = orders.svc.lookup(
         address="street_line", client=embedded, cache=False, as_of="2026-02-01", progress=False

@@ -128,6 +128,8 @@ def _elsewhere(book: Book, query: Query, found: Location, point: Location) -> st
         return ""
     if not book.zips.touched(zip5, state):  # a ZIP of boxes
         return ""
+    if _is_city_of(book, query, point):
+        return ""
     return f"{point.what} lies in {point.city}, which ZIP {zip5} does not touch"
 
 
@@ -138,13 +140,24 @@ def _in_another_city(book: Book, query: Query, found: Location, point: Location)
     counties = {fips for area in found.areas for fips in area.counties}
     if counties and counties.isdisjoint(_counties_at(point)):
         return f"{point.what} lies in {name}, and {found.what} does not"
-    parts = address_parts(book, query)
-    city = parts.city if parts else query.location or ""
-    keys = keys_of(place_names(book, state), city) if city else []
-    names = (point.city or "", *names_at(book, state, point))
-    if not keys or not point.place or any(name_key(known) in keys for known in names):
+    city = _city_of(book, query)
+    if not city or not point.place or _is_city_of(book, query, point):
         return ""
     return f"{point.what} lies in {point.city}, and not in {city}"
+
+
+def _city_of(book: Book, query: Query) -> str:
+    """The city that a query names."""
+    parts = address_parts(book, query)
+    return parts.city if parts else query.location or ""
+
+
+def _is_city_of(book: Book, query: Query, point: Location) -> bool:
+    """Whether a query names the city of a point, by one of its names."""
+    city = _city_of(book, query)
+    keys = keys_of(place_names(book, query.state), city) if city else []
+    names = (point.city or "", *names_at(book, query.state, point))
+    return any(name_key(known) in keys for known in names)
 
 
 def _counties_at(point: Location) -> set[str]:
