@@ -181,6 +181,13 @@ def test_a_new_place_of_no_known_rate_is_unsure(book, state, point, level):
         assert "lowest_combined_rate" not in near(answer)
 
 
+def test_a_part_of_a_city_in_a_county_without_its_rate_is_low_with_the_citys_as_a_candidate(book):
+    answer = look_up(book, "UT", (40.60796, -111.49448))  # Park City, in Wasatch County
+    assert answer.confidence == "low"
+    assert {rated.area.name for rated, _ in answer.rated} == {"Wasatch County", "Park City"}
+    assert "zip_spans_jurisdictions" in codes(answer)
+
+
 def test_a_hole_in_a_city_is_outside_of_it(book, at):
     limits = book.city_limits("OK")
     held = 0

@@ -98,6 +98,20 @@ def test_where_no_housing_is_known_there_is_no_share(ask, state, zip5):
     assert {candidate["share"] for candidate in answer.full()["candidates"]} == {None}
 
 
+@pytest.mark.parametrize(
+    ("state", "zip5", "rate"),
+    [
+        ("CA", "94972", 9_250),  # its housing of 2010 was in a county that it does not touch now
+        ("NY", "10911", 8_375),  # two units
+        ("AR", "72739", 9_500),  # Gravette has most of it now, and had none of its housing then
+    ],
+)
+def test_a_zip_that_was_drawn_anew_or_annexed_has_no_share(ask, state, zip5, rate):
+    answer = ask(state, zip=zip5, as_of=date(2026, 2, 15))
+    assert answer.chosen.combined == rate
+    assert "share" not in spans(answer)
+
+
 def test_a_name_of_zips_has_the_rate_of_most_of_their_housing(ask):
     for name, share, level in (
         ("Canoga Park", "0.9960", "high"),  # parts of Los Angeles, and what lies beside it
@@ -144,5 +158,5 @@ def test_any_zip_has_the_largest_sum_and_a_level_that_follows_it(place, day):
     if share := spans(answer).get("share"):
         best = "high" if share >= SURE else "medium" if share >= MOST else "low"
         assert LEVELS.index(answer.confidence) <= LEVELS.index(best)
-    else:
+    elif not answer.chosen.lacks:  # of what is not known in full nothing is another rate
         assert chosen * 100 >= 98 * answer.location.housing

@@ -138,6 +138,42 @@ def test_a_match_in_another_county_than_the_zip_contradicts(answer):
     assert "address_match_contradicts" in codes(found)
 
 
+SPOKANE, BELLEVUE, SEATTLE = (47.65881, -117.42601), (47.61011, -122.20151), (47.6104, -122.3390)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (SPOKANE, {"street": "100 Pike St", "city": "Seattle"}, "lies in Spokane County"),
+        (BELLEVUE, {"street": "100 Pike St", "city": "Seattle"}, "lies in Bellevue, and not in"),
+        (BELLEVUE, {"zip": "98101"}, "lies in Bellevue, which ZIP 98101 does not touch"),
+        ((47.6114, -122.3305), {"zip": "98101"}, "the middle of ZIP 98101"),
+    ],
+)
+@pytest.mark.parametrize("match", ["given", "exact", "similar"])
+def test_a_point_in_another_city_or_in_the_middle_of_the_zip_does_not_decide(
+    ask, answer, match, case
+):
+    point, where, why = case
+    found = answer("WA", point, match, **where)
+    code = "point_not_used" if match == "given" else "address_match_contradicts"
+    (warning,) = [w for w in found.advisories if w["code"] == code]
+    assert why in warning["why"]
+    assert found.rated == ask("WA", as_of=DAY, **where).rated
+    assert found.location.via != "coordinates"
+    there = answer("WA", SEATTLE, match, **where)
+    assert code not in codes(there)
+    assert there.chosen.area.name == "Seattle"
+
+
+def test_a_zip_in_one_area_alone_rules_the_other_side_of_a_limit_out(ask, answer):
+    state, zip5, point = "TN", "37203", (36.1527, -86.7892)  # Nashville
+    for match in ("given", "exact", "similar"):
+        found = answer(state, point, match, zip=zip5)
+        assert found.confidence == ask(state, zip=zip5, as_of=DAY).confidence == "high"
+        assert not {"address_near_boundary", "zip_spans_jurisdictions"} & {*codes(found)}
+
+
 def test_a_state_that_alone_decides_needs_no_point(ask, answer):
     found = answer("NJ", (40.7357, -74.1724), zip="07102")
     assert found.simple() == ask("NJ", zip="07102", as_of=DAY).simple()
