@@ -488,9 +488,8 @@ class ZipIndex:
     def _read_homes(self) -> Mapping[str, Sequence[str]]:
         """The states of every ZIP in the postal table."""
         found: dict[str, list[str]] = defaultdict(list)
-        for state in self._postal.states():
-            for row in self._postal.of(state):
-                found[row.zip].append(state)
+        for state, zip5 in self._postal.row_keys():
+            found[zip5].append(state)
         return found
 
 

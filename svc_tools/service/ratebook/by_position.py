@@ -123,12 +123,16 @@ def _elsewhere(book: Book, query: Query, found: Location, point: Location) -> st
     if counties and counties.isdisjoint(_counties_at(point)):
         name = book.counties[state, point.county or ""].name
         return f"{point.what} lies in {name}, and ZIP {zip5} does not"
-    touched = zips_of_places(book, state).get(point.place, ())
+    return _in_another_zip(book, query, zip5, point)
+
+
+def _in_another_zip(book: Book, query: Query, zip5: str, point: Location) -> str:
+    """Why a point in a city cannot be that of a ZIP, which does not touch it, nor is it named."""
+    position, touched = query.position, zips_of_places(book, query.state).get(point.place, ())
     if not point.place or zip5 in touched or (position and position.zip[:5] == zip5):
         return ""
-    if not book.zips.touched(zip5, state):  # a ZIP of boxes
-        return ""
-    if _is_city_of(book, query, point):
+    boxes = not book.zips.touched(zip5, query.state)
+    if boxes or _is_city_of(book, query, point):
         return ""
     return f"{point.what} lies in {point.city}, which ZIP {zip5} does not touch"
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
@@ -292,30 +291,23 @@ def _within_reach(location: Location, rated: _Ranked) -> tuple[_Ranked, tuple[Li
 
 
 def _ranked(location: Location, rated: _Ranked) -> tuple[_Ranked, int | None]:
-    """The rates by housing, where it is known and decides, and the share of the chosen one."""
-    if location.by_housing:
-        rated = _most_housing_first(location, rated)
-    share = _share_of_housing(location, rated)
-    return (rated if share is None else _without_slivers(location, rated)), share
+    """The rates by housing, where it decides between several, and the share of the chosen one.
 
-
-def _most_housing_first(location: Location, rated: _Ranked) -> _Ranked:
-    """The areas in their order, but one with the rate of most housing first."""
-    units = _housing_of_areas(location)
-    by_rate: Counter[tuple[int, str]] = Counter()
-    for option, _ in rated:
-        by_rate[option.combined, option.lacks] += units.get(_id(option), 0)
-    (most, _), *_ = by_rate.most_common(1)  # of equal ones the first
-    at = next(n for n, (o, _) in enumerate(rated) if (o.combined, o.lacks) == most)
-    return (rated[at], *rated[:at], *rated[at + 1 :])
-
-
-def _share_of_housing(location: Location, rated: _Ranked) -> int | None:
-    """Ten-thousandths of the housing that have the rate of the chosen area, rounded down."""
-    if not location.housing:
-        return None
-    units = _housing_of_areas(location)
-    return sum(units.get(key, 0) for key in _same_rate(rated)) * SHARES_PER_ONE // location.housing
+    The share is in ten-thousandths, rounded down; `None` where there are not several, or where no
+    housing is known.
+    """
+    rates = [(option.combined, option.lacks) for option, _ in rated]
+    if not location.housing or rates.count(rates[0]) == len(rates):
+        return rated, None
+    units = {option.area.id: option.housing for option in location.options if option.area}
+    by_rate: dict[tuple[int, str], int] = {}
+    for (option, _), known in zip(rated, rates, strict=True):
+        by_rate[known] = by_rate.get(known, 0) + units.get(_id(option), 0)
+    most = max(by_rate, key=by_rate.__getitem__) if location.by_housing else rates[0]
+    at = rates.index(most)  # of equal sums the first
+    rated = (rated[at], *rated[:at], *rated[at + 1 :])
+    share = by_rate[most] * SHARES_PER_ONE // location.housing
+    return _without_slivers(location, rated, units), share
 
 
 def _share_of_land(location: Location, rated: _Ranked) -> int:
@@ -330,7 +322,7 @@ def _same_rate(rated: _Ranked) -> set[str]:
     return {_id(option) for option, _ in rated if (option.combined, option.lacks) == chosen}
 
 
-def _without_slivers(location: Location, rated: _Ranked) -> _Ranked:
+def _without_slivers(location: Location, rated: _Ranked, units: dict[str, int]) -> _Ranked:
     """The areas without those of hardly any land and housing, where all others have the rest.
 
     Maps of ZIPs and of places do not agree that closely.
@@ -344,13 +336,8 @@ def _without_slivers(location: Location, rated: _Ranked) -> _Ranked:
         or part.land >= SLIVER
         or not 0 < part.housing * 1000 < SLIVER * location.housing
     ]
-    units = _housing_of_areas(location)
     held = sum(units.get(_id(option), 0) for option, _ in (first, *kept))
     return (first, *kept) if held * SHARES_PER_ONE >= SURE_SHARE * location.housing else rated
-
-
-def _housing_of_areas(location: Location) -> dict[str, int]:
-    return {option.area.id: option.housing for option in location.options if option.area}
 
 
 def _id(rated: Rated) -> str:
@@ -614,7 +601,7 @@ class ResolvedRate(NamedTuple):
         location = self.location
         if not location.housing:
             return None
-        units = _housing_of_areas(location).get(_id(rated), 0)
+        units = sum(o.housing for o in location.options if o.area is rated.area)
         return share_text(units * SHARES_PER_ONE // location.housing)
 
     def _nearest_zip(self) -> str | None:

@@ -132,7 +132,7 @@ BOOK = load_book()
 ZIPS = [
     (state, zip5)
     for state, row in BOOK.states.items()
-    if row.local == "city"
+    if row.local == "city" and row.tier != "none"  # of most of Alaska no rate is known
     for zip5 in BOOK.zips.zips(state)
     if BOOK.zips.housing(zip5, state)
 ]
@@ -153,7 +153,8 @@ def test_any_zip_has_the_largest_sum_and_a_level_that_follows_it(place, day):
     for rated, _ in answer.rated:
         by_rate[rated.combined, rated.lacks] += units[rated.area.id]
     chosen = by_rate[answer.chosen.combined, answer.chosen.lacks]
-    assert chosen == max(by_rate.values())
+    slivers = sum(units.values()) - sum(by_rate.values())  # of no candidate, but of a rate
+    assert chosen + slivers >= max(by_rate.values())
     assert sum(units.values()) <= sum(n for *_, n in BOOK.zips.housing(zip5, state))
     if share := spans(answer).get("share"):
         best = "high" if share >= SURE else "medium" if share >= MOST else "low"
