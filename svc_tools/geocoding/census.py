@@ -84,7 +84,7 @@ def found_in(
         NotTheGeocoderError: it has no line of them, such as a page with an error.
     """
     found: dict[StreetAddress, AddressMatch] = {}
-    for row in _rows(reply.body.decode("utf-8", "replace")):
+    for row in _rows(reply.body.decode("utf-8-sig", "replace")):
         number = row[0].strip()
         address = numbered.get(int(number)) if number.isascii() and number.isdecimal() else None
         one = _found(row) if address is not None else None

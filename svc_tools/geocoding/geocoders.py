@@ -6,14 +6,18 @@ on at once, so that an interrupted run loses none.
 
 from __future__ import annotations
 
+import random
 import re
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -27,7 +31,7 @@ from svc_tools.show.display import plain
 from svc_tools.tables.places import is_in_us
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     from svc_tools.geocoding.addresses import StreetAddress
@@ -42,13 +46,22 @@ _LONGEST_PAUSE = 60.0
 _POLL = 0.1
 """Seconds between two looks of a waiting run at what may end it."""
 _FAILURES = 3
-"""How many addresses in a row a geocoder of the user may fail for before the run stops it."""
+"""How many requests in a row may fail before the run stops: batches, or addresses of a geocoder of
+the user."""
 _COMMIT = 0.1
 """Seconds of which the results are stored together: a slow geocoder's each by itself."""
 
 
 class GeocoderError(Exception):
-    """A geocoder cannot be used any further in this run; the message gives the reason."""
+    """A geocoder failed in this run; the message gives the reason.
+
+    Attributes:
+        partly: whether it was used for all other addresses.
+    """
+
+    def __init__(self, reason: str, *, partly: bool = False) -> None:
+        super().__init__(reason)
+        self.partly = partly
 
 
 class Geocoder(ABC):
@@ -71,7 +84,7 @@ class Geocoder(ABC):
         """Pass on what it finds of the addresses, a few at a time; end early where the run does.
 
         Raises:
-            GeocoderError: it cannot be used any further in this run.
+            GeocoderError: it cannot be used any further in this run, or failed for some addresses.
         """
 
 
@@ -94,6 +107,14 @@ def chosen_geocoder(choice: object) -> Geocoder | None:
     return OfUser(choice)
 
 
+class _BatchError(Exception):
+    """A batch failed; `is_final` where the geocoder asks for a longer pause than a run makes."""
+
+    def __init__(self, reason: str, *, is_final: bool) -> None:
+        super().__init__(reason)
+        self.is_final = is_final
+
+
 class Census(Geocoder):
     """The batch geocoder of the Census Bureau, batch after batch."""
 
@@ -104,8 +125,15 @@ class Census(Geocoder):
         self.where = f"the US Census Bureau's geocoder ({urlsplit(url).netloc})"
 
     def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
-        """See `Geocoder.find`; addresses that a response lacks are sent a second time."""
-        numbers, left = count(1), list(addresses)
+        """See `Geocoder.find`; addresses that a response lacks are sent a second time.
+
+        A batch that fails keeps no other from being sent. The order is another one in each run, so
+        that those that were in one batch with an address that the geocoder cannot take are not in
+        the next run.
+        """
+        numbers = count(1)
+        batches, failed, in_a_row, reason = 0, 0, 0, ""
+        left = random.sample(addresses, len(addresses))
         with httpx.Client(timeout=_TIMEOUT) as client:
             for again in (False, True):
                 missing: list[StreetAddress] = []
@@ -113,12 +141,22 @@ class Census(Geocoder):
                     batch = left[start : start + census.BATCH]
                     # no number is used twice: a late response to an earlier batch fits no other
                     numbered = {next(numbers): address for address in batch}
-                    found = self._requested(client, numbered, ends, again=again)
+                    batches += 1
+                    try:
+                        found = self._requested(client, numbered, ends, again=again)
+                    except _BatchError as error:
+                        failed, in_a_row, reason = failed + 1, in_a_row + 1, str(error)
+                        if error.is_final or in_a_row == _FAILURES:
+                            raise GeocoderError(reason) from error
+                        continue
                     if found is None:
                         return
+                    in_a_row = 0
                     take(found)
                     missing += [address for address in batch if address not in found]
                 left = missing
+        if failed:
+            raise GeocoderError(reason, partly=failed < batches)
 
     def _requested(
         self,
@@ -131,6 +169,9 @@ class Census(Geocoder):
         """What the geocoder found of a batch; `None` where the run ends.
 
         Of addresses that are sent `again` there may be no line that can be read.
+
+        Raises:
+            _BatchError: it failed.
         """
         for attempt in count():
             send = partial(census.census_request, client, self._url, numbered)
@@ -146,7 +187,7 @@ class Census(Geocoder):
                 return None
             wait = decide(attempt, _RETRIES, outcome)
             if wait is None or wait > _LONGEST_PAUSE:
-                raise GeocoderError(_reason(outcome))
+                raise _BatchError(_reason(outcome), is_final=wait is not None)
             if not _paused(wait, ends):
                 return None
         raise AssertionError(numbered)
@@ -224,7 +265,7 @@ class OfUser(Geocoder):
                 if ends.why() is not None:
                     break
                 try:
-                    result = self._call(str(address))
+                    degrees = _degrees(self._call(str(address)))
                 except Exception as error:
                     failures += 1
                     self.last_error = _in_words(error)
@@ -232,8 +273,8 @@ class OfUser(Geocoder):
                         raise GeocoderError(self.last_error) from error
                     continue
                 failures = 0
-                if result is not None or not self._may_hide_errors:
-                    found[address] = _found(result)
+                if degrees is not None or not self._may_hide_errors:
+                    found[address] = _found(degrees)
                 if time.monotonic() - since >= _COMMIT:
                     take(found)
                     found, since = {}, time.monotonic()
@@ -254,25 +295,36 @@ def _in_words(error: Exception) -> str:
     return plain(f"{kind}: {text}" if text else kind, _LONGEST_ERROR)
 
 
-def _found(result: object) -> AddressMatch:
+def _degrees(result: object) -> tuple[float, float] | None:
     """What a geocoder of the user returned: a location of geopy, a pair of degrees, or nothing.
 
     Raises:
         TypeError: it is something else.
-        ValueError: it has the longitude first.
     """
     if result is None:
-        return AddressMatch("none")
-    pair = (getattr(result, "latitude", None), getattr(result, "longitude", None))
-    if pair == (None, None) and isinstance(result, tuple | list) and len(result) == len(pair):
-        pair = result[0], result[1]
+        return None
+    pair: Any = getattr(result, "latitude", None), getattr(result, "longitude", None)
+    if pair[0] is None and pair[1] is None:  # a tuple, a list or an array, and no text
+        pair = None if isinstance(result, str | bytes | Mapping | AbstractSet) else result
     try:
-        lat, lng = (float(degrees) for degrees in pair)  # type: ignore[arg-type]  # else it is no location
+        lat, lng = pair
+        return None if lat is None and lng is None else (float(lat), float(lng))
     except (TypeError, ValueError):
         raise TypeError(
             "geocode: expected a location with latitude and longitude, a pair of them, or None for"
             f" no match, not {type(result).__name__}"
         ) from None
+
+
+def _found(degrees: tuple[float, float] | None) -> AddressMatch:
+    """The match of latitude and longitude; none without them, and outside of the US.
+
+    Raises:
+        ValueError: they have the longitude first.
+    """
+    if degrees is None:
+        return AddressMatch("none")
+    lat, lng = degrees
     if is_in_us(lat, lng):
         return AddressMatch("similar", lat, lng)
     if is_in_us(lng, lat):
@@ -289,20 +341,46 @@ def _names_of(choice: object) -> tuple[str, str, str]:
     while hasattr(inner, "func"):  # geopy's RateLimiter, or a partial function
         inner = inner.func
     owner = getattr(inner, "__self__", None)
-    if owner is None and not hasattr(inner, "__qualname__"):
-        owner = inner
-    if owner is None:
+    qualname = getattr(inner, "__qualname__", None)
+    if owner is None and qualname is not None:
         module = getattr(inner, "__module__", "")
-        name = f"{module}.{getattr(inner, '__qualname__', '')}"
-        where = f"the function {name}"
+        where = f"the function {module}.{qualname}"
     else:
+        owner = inner if owner is None else owner
         kind = owner if isinstance(owner, type) else type(owner)
-        module, name, domain = kind.__module__, kind.__name__, getattr(owner, "domain", None)
+        module, where, domain = kind.__module__, kind.__name__, getattr(owner, "domain", None)
         if isinstance(domain, str) and domain:
-            name = f"{name} ({domain})"
-        where = name
-    if "<lambda>" in name:  # all those of a module have the same name
-        return "", where, "a function without a name cannot be recognized by the next run"
+            where = f"{where} ({domain})"
+    name = _unique_name(choice)
+    if name:
+        return name, where, ""
     if module == "__main__":  # so is that of every other notebook and script
         return "", where, "what a notebook or script defines may change and keep its name"
-    return name, where, ""
+    if "<lambda>" in where:
+        return "", where, "a function without a name cannot be recognized by the next run"
+    return "", where, "another one may have the same name"
+
+
+def _unique_name(choice: object) -> str:
+    """The name of a geocoder that no other one has, now and in the next run; empty without one.
+
+    A geocoder of geopy has that of its class and domain, and a function that of its module where it
+    is found there: not the functions that one function makes, partial ones, and other objects.
+    """
+    if _is_of_geopy(choice) and hasattr(choice, "func"):
+        choice = choice.func  # of its RateLimiter
+    owner = getattr(choice, "__self__", choice)
+    if _is_of_geopy(owner):
+        kind, domain = type(owner), getattr(owner, "domain", None)
+        is_its_own = owner is choice or getattr(choice, "__name__", None) == "geocode"
+        if not (is_its_own and isinstance(domain, str) and domain):
+            return ""
+        return f"{kind.__module__}.{kind.__qualname__} ({domain})"
+    module, name = getattr(choice, "__module__", None), getattr(choice, "__qualname__", "")
+    if module is None or module == "__main__" or isinstance(choice, type):
+        return ""
+    return f"{module}.{name}" if getattr(sys.modules.get(module), name, None) is choice else ""
+
+
+def _is_of_geopy(thing: object) -> bool:
+    return type(thing).__module__.startswith("geopy.")

@@ -112,9 +112,10 @@ class Geocoding:
             try:
                 self._geocoder.find(left, ends, take)
             except GeocoderError as error:
+                how = "failed for some addresses" if error.partly else "cannot be used now"
                 self.trouble = (
-                    f"{self.where} cannot be used now: {error}; run it again to go on with the"
-                    " addresses that have no position"
+                    f"{self.where} {how}: {error}; run it again to go on with the addresses that"
+                    " have no position"
                 )
                 self.notes.append(self.trouble)
 
