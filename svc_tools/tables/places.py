@@ -423,6 +423,7 @@ UNUSED_POINTS = {
     "swapped": "latitude and longitude are swapped",
     "outside_us": "the point is not in the United States",
     "incomplete": "one of lat and lng is missing",
+    "unreadable": "they cannot be read as degrees",
 }
 """Why coordinates that were named do not decide where the row has a ZIP or an address."""
 _DECIMALS = 4
@@ -451,9 +452,14 @@ def _point_of(
         return None, None
     if len(given) == 1 and not alone:
         return None, "incomplete" if fallback else None
-    if fallback and (unused := _unused(cells)):
-        return None, unused
-    point = _degrees("lat", cells.lat, 90), _degrees("lng", cells.lng, 180)
+    try:
+        if fallback and (unused := _unused(cells)):
+            return None, unused
+        point = _degrees("lat", cells.lat, 90), _degrees("lng", cells.lng, 180)
+    except ValueError:
+        if not fallback:
+            raise
+        return None, "unreadable"
     return (None if point == (0.0, 0.0) and not alone else point), None
 
 

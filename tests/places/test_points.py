@@ -128,11 +128,12 @@ def test_a_point_is_read_as_people_write_it(lat, lng, meant):
         ("30.267.2", "-97.7431", "is not a number of degrees"),
     ],
 )
-def test_what_is_no_number_of_degrees_is_refused_with_or_without_a_zip(lat, lng, said):
-    for beside in ({}, {"zip": "78701"}):
-        refusal = where(Cells(state="TX", lat=lat, lng=lng, **beside))
-        assert isinstance(refusal, Refusal)
-        assert said in refusal.reason
+def test_what_is_no_number_of_degrees_is_refused_and_not_used_beside_a_zip(lat, lng, said):
+    refusal = where(Cells(state="TX", lat=lat, lng=lng))
+    assert isinstance(refusal, Refusal)
+    assert said in refusal.reason
+    query = found(zip="78701", lat=lat, lng=lng)
+    assert (query.place.zip, query.position, query.point_not_used) == ("78701", None, "unreadable")
 
 
 @examples(30, of=300)

@@ -183,8 +183,11 @@ def test_missing_is_missing_in_every_usual_spelling(missing):
 )
 def test_coordinates_that_cannot_be_right_are_refused(lat, lng, named):
     assert refused(state="TX", lat=lat, lng=lng).startswith(named)
-    if None not in (lat, lng):  # the ZIP does not hide them
-        assert refused(state="TX", lat=lat, lng=lng, zip="78701").startswith(named)
+    beside = asked(state="TX", lat=lat, lng=lng, zip="78701")
+    assert (beside.place.zip, beside.point_not_used) == (
+        "78701",
+        "incomplete" if None in (lat, lng) else "unreadable",
+    )
 
 
 def test_coordinates_may_be_text():
