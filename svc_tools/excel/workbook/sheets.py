@@ -207,7 +207,7 @@ def _places(sheet: Sheet, host: Host, top: int) -> None:
         sheet.put(f"C{row}", rate, "field_rate")
         sheet.put(f"D{row}", f"=SVC_STATUS({query})", "field")
         sheet.put(f"E{row}:F{row}", f"=SVC_WARNINGS({query})", "field")
-        sheet.heights[row] = 32
+        sheet.heights[row] = 44  # three lines of a warning
     sheet.rules += _line_rules("C", "D", first, last)
     sheet.choose(f"A{first}:A{last}", "State")
 
