@@ -40,6 +40,7 @@ AUSTIN = ("600 CONGRESS AVE", "AUSTIN", "TX", "78701")
         {"address": "600 Congress Ave (call 512 555 0100)", "city": "Austin", "zip": "78701"},
         {"address": "600 Congress Ave, c/o Jane", "city": "Austin", "state": "TX", "zip": "78701"},
         {"address": "600 Congress Ave, order 1234", "city": "Austin, attn Jane", "zip": "78701"},
+        {"address": "600 Congress Ave 512-555-1234", "city": "Austin", "zip": "78701"},
         {"address": "600 Congress Ave jane@example.com", "city": "Austin", "zip": "78701"},
         {"address": "600 Congress Ave - 2nd Floor Jane Buyer", "city": "Austin", "zip": "78701"},
     ],
@@ -66,6 +67,14 @@ def test_street_city_state_and_zip_are_told_apart_and_nothing_else_is_sent(cells
 def test_with_a_zip_a_city_is_only_sent_where_its_column_has_nothing_else(cells):
     street, _, state, zip5 = AUSTIN
     assert sent(**cells) == (street, "", state, zip5)
+
+
+def test_five_digits_that_are_no_zip_of_the_state_are_not_sent():
+    austin = ("600 CONGRESS AVE", "AUSTIN", "TX", "78701")
+    assert sent(address="600 Congress Ave", city="Austin, TX 78701", state="TX") == austin
+    other = sent(address="600 Congress Ave", city="Austin, TX 10017", state="TX")
+    assert other == (*austin[:3], "")
+    assert sent(address="600 Congress Ave", city="Austin 78702", state="TX") is None
 
 
 def test_without_a_zip_the_city_has_to_stand_between_the_street_and_its_state():
@@ -135,7 +144,13 @@ def test_streets_of_every_form_are_sent_without_their_units(street):
     [
         *("12 Main St Jane Buyer", "12 Main St Jane Hill", "12 Main St\nJane Court", "12 Jane"),
         *("Jane Buyer 12 Main St", "555-1234 Jane Buyer", "555 1234 Jane Ct", "12 Jane Buyer"),
-        *("12 5th Ave Jane", "12 Highway 71 Jane", "12 S 500 W Jane", "12 Broadway Jane Hill"),
+        *(
+            "12 5th Ave Jane",
+            "12 Highway 71 Jane",
+            "12 S 500 W Jane",
+            "12 Broadway Jane Hill",
+            "12 Broadway Jane Ct",
+        ),
         *("12 Avenue H Jane Hill", "12 E St Jane Park", "12 Main 😀 St"),
         *("=12+cmd|x St", "12 Main St / Jane", "12 Main St % Jane", "12 Jane\x00 St"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import partial
+from functools import partial, wraps
 from typing import NamedTuple
 
 import numpy as np
@@ -180,6 +180,7 @@ def test_a_function_of_a_module_is_stored_under_its_name(look_up, stored, asked)
     [
         made,
         lambda point: partial(given, point),
+        lambda point: wraps(middle)(made(point)),
         lambda point: RateLimiter(made(point)),
         lambda point: RateLimiter(partial(given, point)),
         lambda point: partial(RateLimiter(given), point),
@@ -241,7 +242,9 @@ def test_what_a_notebook_or_a_script_defines_is_not_stored(look_up, stored, monk
     ],
 )
 def test_what_is_no_point_of_the_states_is_no_match(look_up, nowhere):
-    assert look_up("1 Oak St", geocode=lambda _: nowhere)[0] == [BY_ZIP]
+    found, notes = look_up("1 Oak St", geocode=lambda _: nowhere)
+    assert found == [BY_ZIP]
+    assert any("1 without a match; sent now: 1" in note for note in notes)
 
 
 @pytest.mark.parametrize(
