@@ -144,7 +144,7 @@ _NUMBERED = re.compile(rf"(?!{_ORDINAL}\b)[NSEW]?[0-9]\S* ")
 _UNIT_ALONE = re.compile(rf"(?:\#|(?:{_ORDINAL} )?{_UNIT}\b).*")
 _CITY = re.compile(rf"{_WORD}(?:[ -]{_WORD}){{0,4}}")
 _NOTE = re.compile(r"\(.*?(?:\)|$)")
-_EMAIL = re.compile(r"\S*@\S*")
+_EMAIL = re.compile(r"(?<![^\s,;])[^\s,;@]*@[^\s,;]*")
 _PHONE = re.compile(
     r"(?<![0-9])(?:\+?1[ .-]?)?(?:[0-9]{3}[ ./-]?)?[0-9]{3}[ .-]?[0-9]{4}(?![0-9-])"
 )

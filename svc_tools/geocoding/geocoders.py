@@ -12,12 +12,13 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -31,7 +32,7 @@ from svc_tools.show.display import plain
 from svc_tools.tables.places import is_in_us
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     from svc_tools.geocoding.addresses import StreetAddress
@@ -48,6 +49,8 @@ _POLL = 0.1
 _FAILURES = 3
 """How many requests in a row may fail before the run stops: batches, or addresses of a geocoder of
 the user."""
+_PARTS = 10
+"""In how many parts a batch that failed is sent again."""
 _COMMIT = 0.1
 """Seconds of which the results are stored together: a slow geocoder's each by itself."""
 
@@ -115,6 +118,17 @@ class _BatchError(Exception):
         self.is_final = is_final
 
 
+class _Batch(NamedTuple):
+    """Addresses of one request: sent for the first time, as part of one that failed, or again."""
+
+    addresses: Sequence[StreetAddress]
+    kind: Literal["first", "part", "again"] = "first"
+
+
+def _in_parts(addresses: Sequence[StreetAddress], size: int) -> Iterator[Sequence[StreetAddress]]:
+    return (addresses[start : start + size] for start in range(0, len(addresses), size))
+
+
 class Census(Geocoder):
     """The batch geocoder of the Census Bureau, batch after batch."""
 
@@ -127,36 +141,44 @@ class Census(Geocoder):
     def find(self, addresses: Sequence[StreetAddress], ends: Ends, take: Take) -> None:
         """See `Geocoder.find`; addresses that a response lacks are sent a second time.
 
-        A batch that fails keeps no other from being sent. The order is another one in each run, so
-        that those that were in one batch with an address that the geocoder cannot take are not in
-        the next run.
+        A batch that fails keeps no other from being sent, and is sent again in ten parts: one
+        address that the geocoder cannot take holds back few. The order is another one in each run,
+        so that these have their turn later.
         """
-        numbers = count(1)
-        batches, failed, in_a_row, reason = 0, 0, 0, ""
-        left = random.sample(addresses, len(addresses))
+        mixed = random.sample(addresses, len(addresses))
+        todo = deque(_Batch(some) for some in _in_parts(mixed, census.BATCH))
+        missing: list[StreetAddress] = []
+        numbers, in_a_row, is_used, reason = count(1), 0, False, ""
         with httpx.Client(timeout=_TIMEOUT) as client:
-            for again in (False, True):
-                missing: list[StreetAddress] = []
-                for start in range(0, len(left), census.BATCH):
-                    batch = left[start : start + census.BATCH]
-                    # no number is used twice: a late response to an earlier batch fits no other
-                    numbered = {next(numbers): address for address in batch}
-                    batches += 1
-                    try:
-                        found = self._requested(client, numbered, ends, again=again)
-                    except _BatchError as error:
-                        failed, in_a_row, reason = failed + 1, in_a_row + 1, str(error)
-                        if error.is_final or in_a_row == _FAILURES:
-                            raise GeocoderError(reason) from error
-                        continue
-                    if found is None:
-                        return
-                    in_a_row = 0
-                    take(found)
-                    missing += [address for address in batch if address not in found]
-                left = missing
-        if failed:
-            raise GeocoderError(reason, partly=failed < batches)
+            while todo or missing:
+                if not todo:
+                    todo.extend(_Batch(some, "again") for some in _in_parts(missing, census.BATCH))
+                    missing = []
+                batch = todo.popleft()
+                # no number is used twice: a late response to an earlier batch fits no other
+                numbered = {next(numbers): address for address in batch.addresses}
+                try:
+                    found = self._requested(client, numbered, ends, again=batch.kind == "again")
+                except _BatchError as error:
+                    in_a_row += 1
+                    if error.is_final or in_a_row == _FAILURES:
+                        raise GeocoderError(str(error)) from error
+                    if batch.kind == "first" and len(numbered) > 1:
+                        size = -(-len(numbered) // _PARTS)
+                        todo.extend(
+                            _Batch(some, "part") for some in _in_parts(batch.addresses, size)
+                        )
+                    else:
+                        reason = str(error)
+                    continue
+                if found is None:
+                    return
+                in_a_row, is_used = 0, True
+                take(found)
+                if batch.kind != "again":
+                    missing += [address for address in batch.addresses if address not in found]
+        if reason:
+            raise GeocoderError(reason, partly=is_used)
 
     def _requested(
         self,

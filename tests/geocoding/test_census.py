@@ -8,7 +8,7 @@ import time
 
 import pandas as pd
 import pytest
-from support.census import FRONTENAC, Census, line, matched, page, unmatched
+from support.census import FRONTENAC, Census, form_of, line, matched, page, unmatched
 from support.faults import HANG, RESET, answer
 
 import svc_tools
@@ -87,7 +87,7 @@ def test_a_matched_address_has_the_rate_of_its_point(bureau, look_up):
 def test_only_street_city_state_and_zip_are_sent(bureau, faults, look_up):
     frame = orders("100 N McKay St Apt 4", "C/O Jane Buyer, 7 Oak St", "9 Elm St (Jane's door)")
     look_up(frame)
-    assert bureau.addresses == [
+    assert sorted(bureau.addresses) == [
         ("100 N MCKAY ST", "PITTSBURG", "KS", "66762"),
         ("7 OAK ST", "PITTSBURG", "KS", "66762"),
         ("9 ELM ST", "PITTSBURG", "KS", "66762"),
@@ -255,6 +255,88 @@ def test_a_broken_line_costs_its_own_address_alone_and_is_requested_again(bureau
     assert (len(first), len(second)) == (9, 8)
 
 
+OTHERS = [f"{number} Oak St" for number in range(1, 40)]
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("fault", [answer(500), answer(400), RESET, ERROR_PAGE])
+def test_a_batch_that_is_refused_keeps_no_other_from_being_sent(
+    bureau, faults, look_up, monkeypatch, fault
+):
+    monkeypatch.setattr(census, "BATCH", 20)
+    faults.will(lambda seen: fault if b"BAD" in seen.body else bureau(seen))
+    with pytest.warns(UserWarning, match=r"geocoder .* failed for some addresses: .*run it again"):
+        found = look_up(orders("1 Bad St", *OTHERS))
+    assert rates(found).count(BY_POINT) == 38  # a part of it has two addresses
+    assert any("2 without a response, so that their ZIP decides" in note for note in notes(found))
+    assert sorted(len(rows) for rows in bureau.sent) == [2] * 9 + [20]
+
+
+def test_what_shares_a_batch_with_an_address_that_is_refused_has_its_turn(
+    bureau, faults, look_up, monkeypatch
+):
+    monkeypatch.setattr(census, "BATCH", 20)
+    faults.will(lambda seen: answer(400) if b"BAD" in seen.body else bureau(seen))
+    frame = orders("1 Bad St", "2 Bad St", "3 Bad St", *OTHERS)
+    for _ in range(20):  # the order is another one in each
+        with pytest.warns(UserWarning, match="geocoder"):
+            found = rates(look_up(frame))
+        if found.count(BY_POINT) == len(OTHERS):
+            break
+    assert found == [BY_ZIP] * 3 + [BY_POINT] * len(OTHERS)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("1111", 3, "cannot be used now"),
+        ("110110", 6, "failed for some addresses"),
+        ("01110", 4, "cannot be used now"),
+        ("11", 2, "cannot be used now"),
+    ],
+)
+def test_a_run_stops_after_three_failures_in_a_row(bureau, faults, look_up, monkeypatch, case):
+    refused, requests, words = case
+    monkeypatch.setattr(census, "BATCH", 1)
+    faults.will(*(answer(400) if one == "1" else bureau for one in refused))
+    with pytest.warns(UserWarning, match=f"{words}: it responded with status 400"):
+        look_up(orders(*OTHERS[: len(refused)]))
+    assert len(faults.seen) == requests
+
+
+def test_a_geocoder_that_takes_nothing_is_sent_three_requests(bureau, faults, look_up):
+    faults.will(answer(400))
+    with pytest.warns(UserWarning, match="cannot be used now: it responded with status 400"):
+        look_up(orders(*OTHERS))
+    assert len(faults.seen) == 3
+
+
+def test_a_geocoder_that_asks_for_a_long_pause_is_sent_nothing_more(
+    bureau, faults, look_up, monkeypatch
+):
+    monkeypatch.setattr(census, "BATCH", 1)
+    faults.will(bureau, answer(429, retry_after="3600"))
+    with pytest.warns(UserWarning, match="cannot be used now: it responded with status 429"):
+        found = look_up(orders(*OTHERS[:5]))
+    assert rates(found).count(BY_POINT) == 1
+    assert len(faults.seen) == 2
+
+
+def test_a_byte_order_mark_before_the_list_loses_no_line(bureau, faults, look_up):
+    sent = []
+
+    def marked(seen):
+        sent.append(seen)
+        rows = form_of(seen)[1]
+        return page(
+            "\ufeff" + "\r\n".join(matched(row, *FRONTENAC).replace('"', "", 2) for row in rows)
+        )
+
+    faults.will(marked)
+    assert rates(look_up(orders("1 Yes St", "2 Yes St"))) == [BY_POINT] * 2
+    assert len(sent) == 1
+
+
 def test_lines_that_stay_broken_are_counted_and_sent_by_the_next_run(bureau, look_up):
     bureau.says = lambda row: None if row[1] == "1 A ST" else matched(row, *FRONTENAC)
     frame = orders("1 A St", "2 B St")
@@ -279,10 +361,8 @@ def test_a_deadline_ends_a_geocoder_that_hangs_and_what_was_found_stays(
     assert set(found["lookup_status"]) == {"not_attempted"}
     faults.will(bureau)
     assert set(rates(look_up(frame))) == {BY_POINT}
-    assert [row[1] for rows in bureau.sent[1:] for row in rows] == [
-        "3 OAK ST",
-        "4 OAK ST",
-        "5 OAK ST",
+    assert sorted(address[0] for address in bureau.addresses) == [
+        f"{number} OAK ST" for number in range(1, 6)
     ]
 
 

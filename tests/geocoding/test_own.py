@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
+from decimal import Decimal
+from functools import partial, wraps
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -25,6 +27,7 @@ class Location(NamedTuple):
 class Nominatim:
     """As one of geopy: `geocode` takes a text."""
 
+    __module__ = "geopy.geocoders.nominatim"
     domain = "nominatim.example"
 
     def __init__(self):
@@ -37,6 +40,8 @@ class Nominatim:
 
 class RateLimiter:
     """As that of geopy: it holds the function that it calls."""
+
+    __module__ = "geopy.extra.rate_limiter"
 
     def __init__(self, func):
         self.func = func
@@ -72,7 +77,9 @@ def test_a_geocoder_of_geopy_decides_by_a_similar_match(look_up, stored):
         "Nominatim (nominatim.example): 1 similar match, 1 without a match" in one for one in notes
     )
     (info,) = stored()
-    assert (info.geocoder, info.similar, info.unmatched) == ("Nominatim (nominatim.example)", 1, 1)
+    name = "geopy.geocoders.nominatim.Nominatim (nominatim.example)"
+    assert (info.geocoder, info.similar, info.unmatched) == (name, 1, 1)
+    assert look_up("1 Oak St", "2 Oak St", geocode=nominatim.geocode)[0] == [BY_POINT, BY_ZIP]
     limited = RateLimiter(nominatim.geocode)
     assert look_up("1 Oak St", "2 Oak St", geocode=limited)[0] == [BY_POINT, BY_ZIP]
     assert len(nominatim.asked) == 2  # the limited one is the same geocoder
@@ -93,27 +100,111 @@ def test_an_error_that_a_rate_limiter_returns_as_no_match_is_not_stored(look_up,
     assert len(nominatim.asked) == 3
 
 
+<<<<<<< HEAD
 def middle(address, asked=None, point=OUTSIDE):
+=======
+ASKED = []
+
+
+def middle(address):
+>>>>>>> fixgeo2
     """A function from an address to a point."""
-    if asked is not None:
-        asked.append(address)
-    return point
+    ASKED.append(address)
+    return FRONTENAC
 
 
-def test_a_function_is_stored_under_its_name_and_one_without_a_name_is_not(look_up, stored):
-    asked = []
-    for _ in range(2):
-        assert look_up("1 Oak St", geocode=partial(middle, asked=asked))[0] == [BY_POINT]
+@pytest.fixture
+def asked():
+    ASKED.clear()
+    return ASKED
+
+
+SAYS = {}
+
+
+def saying(address):
+    """A function of this module, of which each test says what it returns."""
+    return SAYS["now"](address)
+
+
+def made(point):
+    """One of many functions of the same name."""
+
+    def found_by(address):
+        ASKED.append(address)
+        return point
+
+    return found_by
+
+
+class Positions:
+    """Many objects of the same class."""
+
+    def __init__(self, point):
+        self.point = point
+
+    def __call__(self, address):
+        return made(self.point)(address)
+
+    def geocode(self, address):
+        return made(self.point)(address)
+
+
+class WithDomain(Positions):
+    """One that is not geopy's, with a domain as that has."""
+
+    domain = "nominatim.example"
+
+
+class GeopyPositions(WithDomain):
+    """A geocoder of geopy with more than the one method."""
+
+    __module__ = "geopy.geocoders.positions"
+
+    def reverse(self, address):
+        return self.geocode(address)
+
+
+def given(point, address):
+    """A function with a further argument."""
+    return made(point)(address)
+
+
+def test_a_function_of_a_module_is_stored_under_its_name(look_up, stored, asked):
+    for choice in (middle, middle, RateLimiter(middle)):
+        found, notes = look_up("1 Oak St", geocode=choice)
+        assert found == [BY_POINT]
+        assert not any("not stored" in note for note in notes)
     assert len(asked) == 1
     assert [one.geocoder for one in stored()] == [f"{__name__}.middle"]
-    asked.clear()
-    for _ in range(2):
-        found, notes = look_up("1 Oak St", geocode=lambda one: asked.append(one))  # noqa: PLW0108 - a function without a name
-        assert found == [BY_ZIP]
-        assert any("are not stored, because a function without a name" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        made,
+        lambda point: partial(given, point),
+        lambda point: wraps(middle)(made(point)),
+        lambda point: RateLimiter(made(point)),
+        lambda point: RateLimiter(partial(given, point)),
+        lambda point: partial(RateLimiter(given), point),
+        lambda point: partial(GeopyPositions(point).geocode),
+        lambda point: GeopyPositions(point).reverse,
+        Positions,
+        WithDomain,
+        lambda point: WithDomain(point).geocode,
+        lambda point: Positions(point).__call__,
+        lambda point: lambda _: ASKED.append("") or point,
+    ],
+)
+def test_what_shares_its_name_with_others_is_not_stored(look_up, stored, asked, make):
+    """Else another one would be given its results."""
+    for point, rate in ((None, BY_ZIP), (FRONTENAC, BY_POINT)):
+        found, notes = look_up("1 Oak St", geocode=make(point))
+        assert found == [rate]
+        assert any("are not stored, because" in note for note in notes)
     assert len(asked) == 2
-    assert len(stored()) == 1
-    assert not any("not stored" in note for note in look_up("1 Oak St", geocode=middle)[1])
+    assert stored() == ()
 
 
 def test_what_a_notebook_or_a_script_defines_is_not_stored(look_up, stored, monkeypatch):
@@ -143,16 +234,74 @@ def test_what_a_notebook_or_a_script_defines_is_not_stored(look_up, stored, monk
 
 
 @pytest.mark.parametrize(
-    "nowhere", [None, (0, 0), (float("nan"), 1.0), (float("inf"), -94.7), (51.5, 0), (17.4, -94.7)]
+    "nowhere",
+    [
+        None,
+        (None, None),
+        (0, 0),
+        (float("nan"), 1.0),
+        (float("inf"), -94.7),
+        (51.5, 0),
+        (17.4, -94.7),
+    ],
 )
 def test_what_is_no_point_of_the_states_is_no_match(look_up, nowhere):
-    assert look_up("1 Oak St", geocode=lambda _: nowhere)[0] == [BY_ZIP]
+    found, notes = look_up("1 Oak St", geocode=lambda _: nowhere)
+    assert found == [BY_ZIP]
+    assert any("1 without a match; sent now: 1" in note for note in notes)
 
 
-@pytest.mark.parametrize("wrong", ["37.4, -94.6", 7, (1, 2, 3), object(), ("a", "b")])
-def test_what_is_no_result_is_refused(look_up, wrong):
-    with pytest.raises(TypeError, match="geocode: expected a location with latitude and longitude"):
-        look_up("1 Oak St", geocode=lambda _: wrong)
+@pytest.mark.parametrize(
+    "point",
+    [
+        np.array(FRONTENAC),
+        (np.float32(FRONTENAC[0]), np.float64(FRONTENAC[1])),
+        [Decimal(str(degrees)) for degrees in FRONTENAC],
+        pd.Series(FRONTENAC, index=["latitude", "longitude"]),
+        pd.Series(FRONTENAC, index=["y", "x"]),
+        Location("1 Oak St", *FRONTENAC),
+    ],
+)
+def test_a_pair_of_numbers_of_any_kind_is_a_point(look_up, point):
+    assert look_up("1 Oak St", geocode=lambda _: point)[0] == [BY_POINT]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(
+            "37.4, -94.6",
+            "37",
+            7,
+            (1, 2, 3),
+            object(),
+            ("a", "b"),
+            (37.4, None),
+            {"lat": 1, "lng": 2},
+        ),
+        *({37.4, -94.6}, [Location("1 Oak St", *FRONTENAC)], np.array([FRONTENAC]), b"37"),
+    ],
+)
+def test_what_is_no_result_is_an_error_of_its_address(look_up, stored, wrong):
+    found, notes = look_up(
+        *("1 Oak St", "2 Oak St", "3 Oak St"),
+        geocode=lambda address: wrong if address.startswith("2 ") else FRONTENAC,
+    )
+    assert found == [BY_POINT, BY_ZIP, BY_POINT]
+    (note,) = [note for note in notes if "sent now" in note]
+    expected = "TypeError: geocode: expected a location with latitude and longitude, a pair of them"
+    assert (
+        f"1 without a response, so that its ZIP decides; sent now: 3; the last error: {expected}"
+        in note
+    )
+    assert note.endswith(f"not {type(wrong).__name__}")
+    with pytest.warns(UserWarning, match="cannot be used now: TypeError: geocode: expected"):
+        look_up("4 Oak St", "5 Oak St", "6 Oak St", geocode=lambda _: wrong)
+
+
+def exchanged(_):
+    """A function with the longitude first."""
+    return FRONTENAC[::-1]
 
 
 @pytest.mark.parametrize("swapped", [OUTSIDE[::-1], Location("1 Oak St", *OUTSIDE[::-1])])
@@ -161,7 +310,7 @@ def test_a_longitude_that_comes_first_is_an_error_and_not_stored(look_up, stored
     with pytest.raises(ValueError, match=expected):
         look_up("1 Oak St", "2 Oak St", geocode=lambda _: swapped)
     with pytest.raises(ValueError, match=expected):
-        look_up("1 Oak St", geocode=partial(middle, point=swapped))
+        look_up("1 Oak St", geocode=exchanged)
     assert not stored()
     assert look_up("1 Oak St", geocode=middle)[0] == [BY_POINT]
 
@@ -197,7 +346,9 @@ def test_a_note_names_the_last_error_also_where_few_addresses_failed(look_up, er
     assert any(note.endswith("; the last error: ValueError: not this one") for note in notes)
 
 
-def test_an_address_that_fails_is_left_out_and_a_geocoder_that_fails_is_given_up(look_up, stored):
+def test_an_address_that_fails_is_left_out_and_a_geocoder_that_fails_is_given_up(
+    look_up, stored, monkeypatch
+):
     asked = []
 
     def fails(address):
@@ -206,9 +357,10 @@ def test_an_address_that_fails_is_left_out_and_a_geocoder_that_fails_is_given_up
             raise OSError("quota exceeded")
         return OUTSIDE
 
+    monkeypatch.setitem(SAYS, "now", fails)
     streets = [f"{number} Oak St" for number in (1, 2, 3, 4, 5, 6, 7)]
     with pytest.warns(UserWarning, match="cannot be used now: OSError: quota exceeded"):
-        found, notes = look_up(*streets, geocode=fails)
+        found, notes = look_up(*streets, geocode=saying)
     assert found == [BY_POINT, BY_ZIP, BY_POINT, *[BY_ZIP] * 4]
     assert len(asked) == 6
     assert any("cannot be used now: OSError: quota exceeded" in note for note in notes)
@@ -216,7 +368,7 @@ def test_an_address_that_fails_is_left_out_and_a_geocoder_that_fails_is_given_up
     assert [one.addresses for one in stored()] == [2]
 
 
-def test_what_was_found_before_an_interrupt_stays(look_up, stored):
+def test_what_was_found_before_an_interrupt_stays(look_up, stored, monkeypatch):
     asked = []
 
     def interrupted(address):
@@ -225,9 +377,10 @@ def test_what_was_found_before_an_interrupt_stays(look_up, stored):
             raise KeyboardInterrupt
         return OUTSIDE
 
+    monkeypatch.setitem(SAYS, "now", interrupted)
     streets = [f"{number} Oak St" for number in range(1, 6)]
     with pytest.warns(UserWarning, match="interrupted"):
-        assert look_up(*streets, geocode=interrupted)[0] == ["<NA>"] * 5
+        assert look_up(*streets, geocode=saying)[0] == ["<NA>"] * 5
     assert [one.addresses for one in stored()] == [2]
-    assert look_up(*streets, geocode=interrupted)[0] == [BY_POINT] * 5
+    assert look_up(*streets, geocode=saying)[0] == [BY_POINT] * 5
     assert len(asked) == 6
