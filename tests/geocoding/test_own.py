@@ -100,17 +100,13 @@ def test_an_error_that_a_rate_limiter_returns_as_no_match_is_not_stored(look_up,
     assert len(nominatim.asked) == 3
 
 
-<<<<<<< HEAD
-def middle(address, asked=None, point=OUTSIDE):
-=======
 ASKED = []
 
 
 def middle(address):
->>>>>>> fixgeo2
     """A function from an address to a point."""
     ASKED.append(address)
-    return FRONTENAC
+    return OUTSIDE
 
 
 @pytest.fixture
@@ -199,7 +195,7 @@ def test_a_function_of_a_module_is_stored_under_its_name(look_up, stored, asked)
 )
 def test_what_shares_its_name_with_others_is_not_stored(look_up, stored, asked, make):
     """Else another one would be given its results."""
-    for point, rate in ((None, BY_ZIP), (FRONTENAC, BY_POINT)):
+    for point, rate in ((None, BY_ZIP), (OUTSIDE, BY_POINT)):
         found, notes = look_up("1 Oak St", geocode=make(point))
         assert found == [rate]
         assert any("are not stored, because" in note for note in notes)
@@ -254,12 +250,12 @@ def test_what_is_no_point_of_the_states_is_no_match(look_up, nowhere):
 @pytest.mark.parametrize(
     "point",
     [
-        np.array(FRONTENAC),
-        (np.float32(FRONTENAC[0]), np.float64(FRONTENAC[1])),
-        [Decimal(str(degrees)) for degrees in FRONTENAC],
-        pd.Series(FRONTENAC, index=["latitude", "longitude"]),
-        pd.Series(FRONTENAC, index=["y", "x"]),
-        Location("1 Oak St", *FRONTENAC),
+        np.array(OUTSIDE),
+        (np.float32(OUTSIDE[0]), np.float64(OUTSIDE[1])),
+        [Decimal(str(degrees)) for degrees in OUTSIDE],
+        pd.Series(OUTSIDE, index=["latitude", "longitude"]),
+        pd.Series(OUTSIDE, index=["y", "x"]),
+        Location("1 Oak St", *OUTSIDE),
     ],
 )
 def test_a_pair_of_numbers_of_any_kind_is_a_point(look_up, point):
@@ -279,13 +275,13 @@ def test_a_pair_of_numbers_of_any_kind_is_a_point(look_up, point):
             (37.4, None),
             {"lat": 1, "lng": 2},
         ),
-        *({37.4, -94.6}, [Location("1 Oak St", *FRONTENAC)], np.array([FRONTENAC]), b"37"),
+        *({37.4, -94.6}, [Location("1 Oak St", *OUTSIDE)], np.array([OUTSIDE]), b"37"),
     ],
 )
 def test_what_is_no_result_is_an_error_of_its_address(look_up, stored, wrong):
     found, notes = look_up(
         *("1 Oak St", "2 Oak St", "3 Oak St"),
-        geocode=lambda address: wrong if address.startswith("2 ") else FRONTENAC,
+        geocode=lambda address: wrong if address.startswith("2 ") else OUTSIDE,
     )
     assert found == [BY_POINT, BY_ZIP, BY_POINT]
     (note,) = [note for note in notes if "sent now" in note]
@@ -301,7 +297,7 @@ def test_what_is_no_result_is_an_error_of_its_address(look_up, stored, wrong):
 
 def exchanged(_):
     """A function with the longitude first."""
-    return FRONTENAC[::-1]
+    return OUTSIDE[::-1]
 
 
 @pytest.mark.parametrize("swapped", [OUTSIDE[::-1], Location("1 Oak St", *OUTSIDE[::-1])])
