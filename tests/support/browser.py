@@ -83,17 +83,17 @@ def new_page(running, *, width=1200, height=900, colours="light", **options):
 def panel_page(running, served):
     """The panel on a page of its own, with a process of its own; and what happens in it.
 
-    Where a busy machine does not show it in time, the page is opened once more.
+    Where a busy machine does not show it in time, the page is opened again.
     """
     from playwright.sync_api import TimeoutError as TooLateError  # noqa: PLC0415 - as above
 
     with contextlib.ExitStack() as opened:
-        for last in (False, True):
+        for last in (False, False, False, True):
             page, seen = opened.enter_context(new_page(running))
             page.request.get(served.url, max_redirects=0)  # for its cookie
             try:  # the address without a name would continue a panel that was left
-                page.goto(f"{served.home}?panel={uuid4().hex}", timeout=2 * PATIENCE)
-                page.get_by_role("tab", name="Lookup").wait_for(timeout=2 * PATIENCE)
+                page.goto(f"{served.home}?panel={uuid4().hex}", timeout=PATIENCE / 2)
+                page.get_by_role("tab", name="Lookup").wait_for(timeout=PATIENCE / 2)
                 break
             except TooLateError:
                 if last:
