@@ -71,6 +71,15 @@ def flagged(made):
     return {*made["zip"][made["needs_review"].astype(bool)]}
 
 
+@pytest.mark.parametrize(("share", "review"), [("0.9900", False), ("0.8900", True), (None, True)])
+def test_a_share_decides_also_where_the_other_rates_are_not_named(faults, scripted, share, review):
+    spans = {"code": "zip_spans_jurisdictions", "message": "Of one a part is not known."}
+    spans |= {} if share is None else {"share": share}
+    faults.will(lambda seen: echo(seen, confidence="high", warnings=[spans]))
+    made = ROWS.head(1).svc.lookup(client=scripted, cache=False, as_of="sold", progress=False)
+    assert [*made["needs_review"].astype(bool)] == [review]
+
+
 @pytest.fixture(params=RUNNERS, ids=lambda runner: runner.__name__.lower())
 def runner(request, scripted, tmp_path, monkeypatch):
     return request.param(scripted, tmp_path, monkeypatch)

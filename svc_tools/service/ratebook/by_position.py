@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from svc_tools.service.ratebook.book import Book
     from svc_tools.service.ratebook.by_point import Spot
     from svc_tools.service.ratebook.query import Location, Position, Query
-    from svc_tools.service.ratebook.schema import PostalRow
 
 REACHES = {
     "given": GIVEN,
@@ -71,6 +70,8 @@ def with_position(book: Book, query: Query, found: Location, spot: Spot | None) 
     warn = point_not_used if given else address_match_contradicts
     why = "" if given else _contradiction(book, query, position, found)
     point = None
+    if _is_middle(book, query.state, position, found) and len(found.options) == 1:
+        return found  # nor would the house be anywhere else
     if not why:
         reach = REACHES[position.match]
         try:
@@ -83,7 +84,8 @@ def with_position(book: Book, query: Query, found: Location, spot: Spot | None) 
         return replace(found, advisories=(*found.advisories, warn(found.what, why)))
     if point.via == "state":  # nothing finer is needed
         return found
-    if _is_alone(found, point):
+    alone = _is_alone(found, point)
+    if alone:
         kind = (*point.kind, "alone")
         point = replace(point, options=point.options[:1], limits=()).of_kind(*kind)
     at_home = not found.mismatch or found.named_area == point.areas[0].id
@@ -98,7 +100,7 @@ def with_position(book: Book, query: Query, found: Location, spot: Spot | None) 
         mismatch=not at_home,
         named_area=found.named_area,
         advisories=(*notes, *point.advisories),
-        similar=position.match == "similar" and not _is_alone(found, point),
+        similar=position.match == "similar" and not alone,
         instead=None if given else found,
     )
 
@@ -117,7 +119,7 @@ def _elsewhere(book: Book, query: Query, found: Location, point: Location) -> st
     if zip5 is None:
         return _in_another_city(book, query, found, point)
     home = book.zips.state(state).get(zip5)
-    if home and position and _is_middle(position, home):
+    if position and _is_middle(book, state, position, found):
         return f"they are the middle of ZIP {zip5}, not of an address"
     counties = {*book.zips.touched(zip5, state), home.county if home else ""} - {""}
     if counties and counties.isdisjoint(_counties_at(point)):
@@ -170,8 +172,11 @@ def _counties_at(point: Location) -> set[str]:
     return near | {point.county or ""}
 
 
-def _is_middle(position: Position, home: PostalRow) -> bool:
+def _is_middle(book: Book, state: str, position: Position, found: Location) -> bool:
     """Whether a position is the middle of a ZIP, which exports and geocoders give for a house."""
+    home = book.zips.state(state).get(found.zip or "")
+    if home is None:
+        return False
     away = (position.lat - float(home.lat), position.lng - float(home.lng))
     return all(abs(degrees) < _SAME_POINT for degrees in away)
 

@@ -11,6 +11,7 @@ from support.cases import codes
 from support.examples import examples
 
 from svc_tools.base.positions import Position
+from svc_tools.service.ratebook import load_book
 
 DAY = date(2026, 8, 1)
 WICHITA = 37.6889, -97.3361
@@ -147,13 +148,10 @@ SPOKANE, BELLEVUE, SEATTLE = (47.65881, -117.42601), (47.61011, -122.20151), (47
         (SPOKANE, {"street": "100 Pike St", "city": "Seattle"}, "lies in Spokane County"),
         (BELLEVUE, {"street": "100 Pike St", "city": "Seattle"}, "lies in Bellevue, and not in"),
         (BELLEVUE, {"zip": "98101"}, "lies in Bellevue, which ZIP 98101 does not touch"),
-        ((47.6114, -122.3305), {"zip": "98101"}, "the middle of ZIP 98101"),
     ],
 )
 @pytest.mark.parametrize("match", ["given", "exact", "similar"])
-def test_a_point_in_another_city_or_in_the_middle_of_the_zip_does_not_decide(
-    ask, answer, match, case
-):
+def test_a_point_in_another_city_does_not_decide(ask, answer, match, case):
     point, where, why = case
     found = answer("WA", point, match, **where)
     code = "point_not_used" if match == "given" else "address_match_contradicts"
@@ -172,6 +170,24 @@ def test_a_zip_in_one_area_alone_rules_the_other_side_of_a_limit_out(ask, answer
         found = answer(state, point, match, zip=zip5)
         assert found.confidence == ask(state, zip=zip5, as_of=DAY).confidence == "high"
         assert not {"address_near_boundary", "zip_spans_jurisdictions"} & {*codes(found)}
+
+
+@pytest.mark.parametrize("match", ["given", "exact", "similar"])
+def test_the_middle_of_a_zip_with_several_rates_does_not_decide(ask, answer, match):
+    home = load_book().zips.state("UT")["84107"]
+    found = answer("UT", (float(home.lat), float(home.lng)), match, zip="84107")
+    code = "point_not_used" if match == "given" else "address_match_contradicts"
+    (warning,) = [w for w in found.advisories if w["code"] == code]
+    assert "the middle of ZIP 84107" in warning["why"]
+    assert found.rated == ask("UT", zip="84107", as_of=DAY).rated
+
+
+def test_the_middle_of_a_zip_in_one_area_alone_needs_no_warning(ask, answer):
+    home = load_book().zips.state("TN")["37203"]
+    middle = float(home.lat), float(home.lng)
+    for match in ("given", "exact", "similar"):
+        found = answer("TN", middle, match, zip="37203")
+        assert found.simple() == ask("TN", zip="37203", as_of=DAY).simple()
 
 
 def test_a_state_that_alone_decides_needs_no_point(ask, answer):
