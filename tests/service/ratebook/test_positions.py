@@ -172,6 +172,12 @@ def test_a_zip_in_one_area_alone_rules_the_other_side_of_a_limit_out(ask, answer
         assert not {"address_near_boundary", "zip_spans_jurisdictions"} & {*codes(found)}
 
 
+def test_the_names_of_the_zip_are_no_names_of_another_city_in_which_the_point_is(answer):
+    found = answer("WA", BELLEVUE, "exact", ("98101", "", ""), zip="98101")
+    meta, rate = found.simple()["meta"], found.simple()["rate"]
+    assert (rate["city"], "Seattle" in meta["accepted_places"]) == ("Bellevue", False)
+
+
 @pytest.mark.parametrize("match", ["given", "exact", "similar"])
 def test_the_middle_of_a_zip_with_several_rates_does_not_decide(ask, answer, match):
     home = load_book().zips.state("UT")["84107"]
